@@ -12,6 +12,9 @@ from pathlib import Path
 
 from simulator import ScenarioError
 from simulator.trace.files import TraceFileError
+from spark_reports.fidelity.command import add_arguments
+from spark_reports.fidelity.command import run as compare_pairs
+from spark_reports.fidelity.fields import PairsError
 from spark_reports.read import find_traces, unreadable
 from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, open_session
 
@@ -70,6 +73,11 @@ def parser() -> argparse.ArgumentParser:
         help="run a single trace's scenario under each strategy, too (scenarios with `compare` always are)",
     )
     failover.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    fidelity = jobs.add_parser(
+        "fidelity",
+        help="real brokers beside the simulator: paired differences of what script/real-brokers wrote",
+    )
+    add_arguments(fidelity)
     return top
 
 
@@ -81,6 +89,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr
         )
         return 2
+    if given.job == "fidelity":
+        return _fidelity(given)
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
         spark = open_session(given.master, settings=QUICK if rows <= QUICK_ROWS_MOST else None)
@@ -99,6 +109,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 2 if message else 3
     finally:
         spark.stop()
+
+
+def _fidelity(given: argparse.Namespace) -> int:
+    try:
+        compare_pairs(given)
+    except PairsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 def _failover(spark: object, given: argparse.Namespace) -> int:

@@ -59,7 +59,7 @@ def page(report: dict[str, Any]) -> str:
         body=body,
         definitions=dict.fromkeys(term for protocol, _ in protocols for term in protocol.page.definitions),
         figures=[
-            (name, _json(figure))
+            (name, chart_json(figure))
             for protocol, own in protocols
             for name, figure in protocol.page.figures(own)
         ],
@@ -72,6 +72,6 @@ def _plain_heading(runs: list[dict[str, Any]]) -> Heading:
     return Heading(runs[0]["title"] if len(runs) == 1 else plural(len(runs), "run", "runs"), "Report")
 
 
-def _json(figure: dict[str, Any]) -> Markup:
+def chart_json(figure: dict[str, Any]) -> Markup:
     """A chart as JSON for a script element. No text in it can end the element."""
     return Markup(json.dumps(figure, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))

@@ -1,0 +1,88 @@
+"""The command `fidelity`: compares pairs and writes page, JSON, table and the site's copy.
+
+Rules: all input is read and every target checked before anything is written. A file is written aside and
+renamed, so that it is complete or absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from spark_reports.fidelity.content import content_of
+from spark_reports.fidelity.document import checked, write_table
+from spark_reports.fidelity.page import page
+from spark_reports.fidelity.pairs import read_jobs
+from spark_reports.fidelity.summary import summary_of
+
+PAGE, DATA = "fidelity.html", "fidelity.json"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    command.add_argument(
+        "--input",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder of jobs that script/real-brokers wrote (DIR/JOB/pairs.jsonl)",
+    )
+    command.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help=f"folder for {PAGE} and {DATA}"
+    )
+    command.add_argument(
+        "--write", type=Path, metavar="FILE", help="Markdown file whose table is replaced: docs/fidelity.md"
+    )
+    command.add_argument(
+        "--site",
+        type=Path,
+        metavar="FILE",
+        help="file that the site's page /fidelity/ shows: visualizer/fidelity/measured.json",
+    )
+
+
+def run(given: argparse.Namespace) -> None:
+    """Compare and write. Raises PairsError."""
+    jobs = read_jobs(given.input)
+    if given.write:
+        checked(given.write)
+    summary = summary_of(jobs)
+    content = content_of(summary)
+    folders = {shown["anchor"]: job.folder for shown, job in zip(content["jobs"], jobs, strict=True)}
+    given.out.mkdir(parents=True, exist_ok=True)
+    _write(given.out / DATA, data(summary, content))
+    _write(given.out / PAGE, page(content, folders, given.out))
+    if given.site:
+        _write(given.site, _with_jobs(content) + "\n")
+    if given.write:
+        write_table(given.write, summary)
+    for job in summary["jobs"]:
+        print(
+            f"{job['job']} with Pulsar {job['pulsar']}: {'met' if job['met'] else 'missed'}. {job['because']}"
+        )
+    print(given.out / PAGE)
+
+
+def data(summary: dict[str, Any], content: dict[str, Any]) -> str:
+    """Summary and page content as JSON with a line for each job, so that changes can be read."""
+    return f'{{"summary":{_with_jobs(summary)},\n"content":{_with_jobs(content)}}}\n'
+
+
+def _with_jobs(value: dict[str, Any]) -> str:
+    rest = _json({name: one for name, one in value.items() if name != "jobs"})
+    jobs = ",\n".join(_json(job) for job in value["jobs"])
+    return f'{rest[:-1]},"jobs":[\n{jobs}\n]}}'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f"{path.name}.partial")
+    aside.write_text(text, encoding="utf-8")
+    os.replace(aside, path)

@@ -1,0 +1,340 @@
+"""The content of the comparison's pages: texts, tables and charts from a summary.
+
+Report and site render this content, each with its own templates, so that both show the same. A block is a
+`table` (head, rows of cells with a mark), a `chart` (a Plotly figure), or `pairs` (links to runs).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator import cause_texts
+from spark_reports.fidelity import charts
+from spark_reports.fidelity.charts import difference_words, main_of, signed, title_of
+from spark_reports.fidelity.definitions import definitions
+from spark_reports.fidelity.measures import MESSAGE_LABELS
+from spark_reports.html.numbers import plural
+
+OVERVIEW_HEAD = (
+    "job",
+    "target",
+    "Pulsar",
+    "date",
+    "figure",
+    "runs",
+    "real: mean",
+    "simulated",
+    "difference of a pair (95 %)",
+    "method",
+    "equal pairs / within one",
+    "p",
+)
+
+
+def content_of(summary: dict[str, Any]) -> dict[str, Any]:
+    """Everything that a page shows."""
+    jobs = summary["jobs"]
+    met = sum(job["met"] for job in jobs)
+    return {
+        "title": "Real brokers and the simulator",
+        "sentence": f"{met} of {plural(len(jobs), 'job meets', 'jobs meet')} the target",
+        "dek": (
+            f"{plural(summary['runs'], 'run', 'runs')} on real brokers of Pulsar "
+            f"{' and '.join(summary['versions'])}, {days(summary)}, each paired with a simulated run of the same "
+            f"scenario at the same instant relative to the snapshot ticks. A difference is real minus simulated."
+        ),
+        "overview": [
+            {"kind": "table", "title": "Every job", "says": OVERVIEW_SAYS, "words": 5, **overview(jobs)},
+            _chart(
+                "differences",
+                "Difference and its interval",
+                "The mean difference of a pair with its 95 % interval. At −1 and 1 it is half a message or 3 % of the "
+                "real mean, whichever is larger.",
+                charts.differences(jobs),
+                charts_text(jobs),
+            ),
+        ],
+        "jobs": [_job(job, number) for number, job in enumerate(jobs, 1)],
+        "definitions": [list(one) for one in definitions()],
+    }
+
+
+OVERVIEW_SAYS = (
+    "The target: the interval contains zero, or lies within half a message or 3 % of the real mean; and the "
+    "two-sample test gives p above 0.05."
+)
+
+
+def overview(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The table of all jobs: head and rows."""
+    return {"head": list(OVERVIEW_HEAD), "rows": [_overview_row(job) for job in jobs]}
+
+
+def days(summary: dict[str, Any]) -> str:
+    """The day of the runs, or the first and the last one."""
+    first, last = summary["first_date"], summary["last_date"]
+    return first if first == last else f"{first} to {last}"
+
+
+def charts_text(jobs: list[dict[str, Any]]) -> str:
+    """The chart of differences as text, for readers who do not see it."""
+    return "; ".join(f"{title_of(job)}: {difference_words(main_of(job))}" for job in jobs)
+
+
+def _overview_row(job: dict[str, Any]) -> dict[str, Any]:
+    main = main_of(job)
+    cells = [job["job"], _verdict(job), job["pulsar"], days(job), main["label"], str(job["runs"])]
+    return {"mark": "" if job["met"] else "missed", "cells": [*cells, *_compared(main)]}
+
+
+def _verdict(job: dict[str, Any]) -> str:
+    return ("met" if job["met"] else "missed") + (", few runs" if job["few_runs"] else "")
+
+
+def _compared(measure: dict[str, Any]) -> list[str]:
+    return [
+        figure(measure["real"]["mean"]),
+        figure(measure["simulated"]["mean"]),
+        difference_words(measure),
+        measure["method"],
+        "–" if measure["unit"] == "ms" else f"{percent(measure['equal'])} / {percent(measure['within_one'])}",
+        f"{measure['p']:.3f}",
+    ]
+
+
+def figure(value: float | None) -> str:
+    """A number with two digits after the point, or none where it is whole."""
+    if value is None:
+        return "–"
+    return (
+        f"{value:,.0f}".replace(",", "\u2009")
+        if value == int(value)
+        else f"{value:,.2f}".replace(",", "\u2009")
+    )
+
+
+def percent(share: float) -> str:
+    """A share in per cent; 100 only where it is all."""
+    text = f"{100 * share:.0f} %"
+    return f"{100 * share:.1f} %" if text in ("100 %", "0 %") and share not in (0, 1) else text
+
+
+def _job(job: dict[str, Any], number: int) -> dict[str, Any]:
+    main = main_of(job)
+    blocks = [_measures(job), *_distributions(job, number), *_markers(job, number), *_causes(job)]
+    if job["pairs"]:
+        blocks.append(_pairs(job))
+    return {
+        "anchor": f"job-{number}",
+        "title": job["job"],
+        "met": job["met"],
+        "verdict": _verdict(job),
+        "sentence": (
+            f"Pulsar {job['pulsar']}, {plural(job['runs'], 'run', 'runs')}, {days(job)}. {main['label'].capitalize()}: "
+            f"real {figure(main['real']['mean'])}, simulated {figure(main['simulated']['mean'])}, difference "
+            f"{difference_words(main)}. {job['because']}"
+        ),
+        "blocks": blocks,
+    }
+
+
+def _measures(job: dict[str, Any]) -> dict[str, Any]:
+    rows = []
+    for one in job["measures"]:
+        verdict = one.get("verdict")
+        word = "" if verdict is None else "met" if verdict["met"] else "missed"
+        label = f"{one['label']}, {one['unit']}" if one["unit"] == "ms" else one["label"]
+        if one["pairs"] < job["runs"]:
+            label = f"{label} ({one['pairs']} pairs)"
+        spread = [
+            f"{figure(one['real'][name])} / {figure(one['simulated'][name])}"
+            for name in ("p50", "p90", "max")
+        ]
+        real, simulated, *rest = _compared(one)
+        rows.append(
+            {
+                "mark": "missed" if word == "missed" else "",
+                "cells": [label, word, real, simulated, *spread, *rest],
+            }
+        )
+    return {
+        "kind": "table",
+        "title": "Figures of a run",
+        "says": "Columns with two values: real / simulated. The target applies to figures of messages.",
+        "words": 2,
+        "head": ["figure", "target", *OVERVIEW_HEAD[6:8], "p50", "p90", "max", *OVERVIEW_HEAD[8:]],
+        "rows": rows,
+    }
+
+
+def _distributions(job: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    blocks = []
+    labels = {**MESSAGE_LABELS, "repeated": "repeated outside failovers"}
+    for key, label in labels.items():
+        values = job["values"].get(key)
+        if not values or not any(real or simulated for real, simulated, _ in values):
+            continue
+        measure = next(one for one in job["measures"] if one["key"] == key)
+        name = f"{key}-{number}"
+        blocks.append(
+            _chart(
+                name,
+                f"{label.capitalize()}: distribution",
+                "The share of runs up to each number of messages.",
+                charts.shares(values, "messages"),
+                _spread_text(label, measure),
+            )
+        )
+        if key == job["main"]:
+            blocks.append(
+                _chart(
+                    f"pairs-{number}",
+                    f"{label.capitalize()} of each pair",
+                    "A larger point is several pairs. On the dotted line both are equal.",
+                    charts.scatter(values, "messages"),
+                    f"{percent(measure['equal'])} of the pairs are equal, {percent(measure['within_one'])} differ by one "
+                    f"message at most.",
+                )
+            )
+    for field, label in (
+        ("durations_us", "Snapshot durations"),
+        ("tick_to_update_us", "Delay from tick to update"),
+    ):
+        curves = job["durations"][field]
+        if any(curve["count"] for curve in curves.values()):
+            counts = ", ".join(f"{curve['count']} {side}" for side, curve in curves.items())
+            key = "snapshot_ms" if field == "durations_us" else "update_ms"
+            found = next((one for one in job["measures"] if one["key"] == key), None)
+            blocks.append(
+                _chart(
+                    f"{key}-{number}",
+                    label,
+                    f"The share up to each duration, of all runs together: {counts}.",
+                    charts.durations(curves),
+                    _spread_text(label, found) if found else label,
+                )
+            )
+    return blocks
+
+
+def _spread_text(label: str, measure: dict[str, Any]) -> str:
+    return f"{label}: " + "; ".join(
+        f"{side} p50 {figure(measure[side]['p50'])}, p90 {figure(measure[side]['p90'])}, max {figure(measure[side]['max'])}"
+        for side in charts.SIDES
+    )
+
+
+def _markers(job: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    counted = [one for one in job["measures"] if one["key"].startswith("marker_")]
+    if not counted:
+        return []
+    blocks = [
+        _chart(
+            f"markers-{number}",
+            "Markers by type",
+            "Written in all clusters together, mean of the runs.",
+            charts.markers(counted),
+            "; ".join(
+                f"{one['label']}: real {figure(one['real']['mean'])}, simulated {figure(one['simulated']['mean'])}"
+                for one in counted
+            ),
+        )
+    ]
+    if job["marker_bytes"]:
+        rows = [
+            {
+                "mark": "",
+                "cells": [one["cluster"], one["type"], _bytes(one["real"]), _bytes(one["simulated"])],
+            }
+            for one in job["marker_bytes"]
+        ]
+        blocks.append(
+            {
+                "kind": "table",
+                "title": "Size of a marker",
+                "says": "Bytes of one marker in the log of each cluster, smallest to largest of the runs.",
+                "words": 2,
+                "head": ["cluster", "marker", "real", "simulated"],
+                "rows": rows,
+            }
+        )
+    return blocks
+
+
+def _bytes(sizes: list[int] | None) -> str:
+    if sizes is None:
+        return "–"
+    return str(sizes[0]) if sizes[0] == sizes[1] else f"{sizes[0]} to {sizes[1]}"
+
+
+def _causes(job: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = [
+        {
+            "mark": "",
+            "cells": [
+                cause_name(one["cause"]),
+                figure(one["real"]),
+                figure(one["simulated"]),
+                signed(one["real"] - one["simulated"]),
+            ],
+        }
+        for one in job["causes"]
+        if one["real"] or one["simulated"]
+    ]
+    if not rows:
+        return []
+    return [
+        {
+            "kind": "table",
+            "title": "Duplicates by cause",
+            "says": "Mean of the runs. Both sides are counted by the same rules.",
+            "words": 1,
+            "head": ["cause", "real", "simulated", "difference"],
+            "rows": rows,
+        }
+    ]
+
+
+def cause_name(name: str) -> str:
+    """The heading of a cause of Pulsar, without names of clusters."""
+    known = cause_texts("pulsar").get(name)
+    return (
+        known[0].format(to="the target", x="the source", subscription="the subscription") if known else name
+    )
+
+
+def _pairs(job: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "pairs",
+        "title": "Pairs that differ most",
+        "says": "By the figure of the target. Columns with two values: real / simulated.",
+        "rows": [
+            {
+                "run": one["run"],
+                "folder": one["folder"],
+                "real": figure(one["real"]),
+                "simulated": figure(one["simulated"]),
+                "difference": signed(one["difference"], 0),
+                "snapshots": " / ".join(map(str, one["snapshots"])),
+                "causes": "; ".join(
+                    f"{cause_name(name)}: {one['causes'][0].get(name, 0)} / {one['causes'][1].get(name, 0)}"
+                    for name in sorted({*one["causes"][0], *one["causes"][1]})
+                    if any(side.get(name) for side in one["causes"])
+                ),
+            }
+            for one in job["pairs"]
+        ],
+    }
+
+
+def _chart(name: str, title: str, says: str, figure_of: dict[str, Any], label: str) -> dict[str, Any]:
+    height = figure_of["layout"]["height"]
+    return {
+        "kind": "chart",
+        "name": name,
+        "title": title,
+        "says": says,
+        "figure": figure_of,
+        "label": label,
+        "height_px": height,
+    }

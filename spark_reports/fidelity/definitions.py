@@ -1,0 +1,49 @@
+"""Terms and methods of the comparison's pages."""
+
+from __future__ import annotations
+
+from spark_reports.fidelity.statistics import RESAMPLES, SKEWED
+from spark_reports.html.definitions import from_glossary
+
+
+def definitions() -> tuple[tuple[str, str], ...]:
+    """Name and meaning of each term, in the order of the page."""
+    return (
+        (
+            "Pair",
+            "A run on real brokers and a simulated run of the same scenario, with the same instants of commands "
+            "relative to the snapshot ticks. Both are counted by the same code.",
+        ),
+        *from_glossary("Duplicate", "Redelivered", "Not replicated", "Lost"),
+        (
+            "Repeated outside failovers",
+            "Deliveries of messages that were delivered before in the same cluster, outside the windows of failovers.",
+        ),
+        ("Difference of a pair", "Real minus simulated; the mean of all pairs, with its 95 % interval."),
+        (
+            "Method t",
+            f"Student's t interval of the mean difference, used where the absolute skewness of the differences is at "
+            f"most {SKEWED:g}.",
+        ),
+        (
+            "Method bootstrap",
+            f"The bias-corrected and accelerated bootstrap interval (BCa, Efron 1987) of {RESAMPLES:,} resamples, used "
+            f"for more skewed differences. The seed depends on job, version and figure only.",
+        ),
+        (
+            "p",
+            f"The two-sample permutation test with Kolmogorov-Smirnov's distance between the distributions, "
+            f"{RESAMPLES:,} shuffles with a seed. It ignores which runs are paired. If nothing differs, one of twenty "
+            f"tests still gives a p below 0.05.",
+        ),
+        (
+            "Equal pairs, within one",
+            "The share of pairs without a difference, and with a difference of one at most.",
+        ),
+        (
+            "Snapshot duration",
+            "From a snapshot's first request to its completion at the cluster that requested it.",
+        ),
+        ("Delay from tick to update", "From the snapshot tick to the update that the snapshot allowed."),
+        ("p50, p90", "The value that 50 % or 90 % of the runs do not exceed, by nearest rank."),
+    )

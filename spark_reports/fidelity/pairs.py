@@ -1,0 +1,205 @@
+"""Reads `DIR/JOB/pairs.jsonl`: one line per run, with real and simulated figures.
+
+Rules: the input is refused as a whole, with file, line and field, rather than compared in part. A job is one
+version of Pulsar. Both sides of a pair have the same failovers, since both played the same commands. Fields
+that are not named here are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from spark_reports.fidelity.fields import PairsError, Reader
+
+RUNS_MOST = 10_000
+"""Most runs of a job: the bootstrap's memory grows with it."""
+
+MESSAGES = ("duplicates", "redeliveries", "stranded", "lost")
+"""The message figures of a failover."""
+
+
+@dataclass(frozen=True)
+class Failover:
+    """The messages of one failover, and its duplicates by cause."""
+
+    duplicates: int
+    redeliveries: int
+    stranded: int
+    lost: int
+    by_cause: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """The snapshots that one cluster's controller completed, and the delays of its updates."""
+
+    completed: int
+    durations_us: tuple[int, ...]
+    tick_to_update_us: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was counted in one run, real or simulated."""
+
+    failovers: tuple[Failover, ...]
+    repeated: int
+    snapshots: dict[str, Snapshots]
+    markers: dict[str, dict[str, int]]
+    markers_bytes: dict[str, dict[str, int]]
+    published: int
+    receipted: int
+    violations: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One run on real brokers and its simulated twin."""
+
+    run: int
+    folder: str
+    real: Figures
+    simulated: Figures
+
+
+@dataclass(frozen=True)
+class Job:
+    """All runs of one scenario on one version of Pulsar."""
+
+    name: str
+    pulsar: str
+    first_date: str
+    last_date: str
+    pairs: tuple[Pair, ...]
+    folder: Path
+
+
+def read_jobs(folder: Path) -> list[Job]:
+    """All jobs of a folder, in the order of their names. Raises PairsError."""
+    paths = sorted(folder.glob("*/pairs.jsonl"))
+    if not paths:
+        raise PairsError(
+            f"{folder}: has no JOB/pairs.jsonl; give the folder that script/real-brokers wrote with --out"
+        )
+    jobs = [read_job(path) for path in paths]
+    seen: dict[tuple[str, str], Job] = {}
+    for job in jobs:
+        other = seen.setdefault((job.name, job.pulsar), job)
+        if other is not job:
+            raise PairsError(
+                f"{job.folder}: job {job.name!r} with Pulsar {job.pulsar} is also in {other.folder}; "
+                f"keep one of the two folders"
+            )
+    return sorted(jobs, key=lambda job: (job.name, job.pulsar))
+
+
+def read_job(path: Path) -> Job:
+    """The job of one file. Raises PairsError."""
+    rows = [_row(reader, path.parent) for reader in _lines(path)]
+    if len(rows) < 2:
+        runs = "no run" if not rows else "1 run"
+        raise PairsError(f"{path}: has {runs}; at least 2 are needed, 60 or more for a useful interval")
+    if len(rows) > RUNS_MOST:
+        raise PairsError(f"{path}: has {len(rows):,} runs; at most {RUNS_MOST:,}")
+    for name, why in (("job", "a file is one job"), ("pulsar", "write each version to a folder of its own")):
+        found = sorted({row[name] for row in rows})
+        if len(found) > 1:
+            raise PairsError(f"{path}: {name} is {' and '.join(map(repr, found))} in one file; {why}")
+    pairs = sorted((row["pair"] for row in rows), key=lambda pair: pair.run)
+    for earlier, later in zip(pairs, pairs[1:]):
+        if earlier.run == later.run:
+            raise PairsError(f"{path}: run {later.run} is there more than once; each run has one line")
+    counts = sorted({len(pair.real.failovers) for pair in pairs})
+    if len(counts) > 1:
+        raise PairsError(
+            f"{path}: runs have {' and '.join(map(str, counts))} failovers; the runs of a job play the same "
+            f"commands"
+        )
+    dates = sorted(row["date"] for row in rows)
+    return Job(rows[0]["job"], rows[0]["pulsar"], dates[0], dates[-1], tuple(pairs), path.parent)
+
+
+def _lines(path: Path) -> Iterator[Reader]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PairsError(f"{path}: cannot be read: {error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        place = f"{path} line {number}"
+        try:
+            value = json.loads(line, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise PairsError(f"{place}: is not JSON ({error}); each line is one object") from error
+        yield Reader(place, "", value).as_object()
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+def _row(reader: Reader, folder_of_job: Path) -> dict[str, Any]:
+    real, simulated = _figures(reader.at("real")), _figures(reader.at("simulated"))
+    if len(real.failovers) != len(simulated.failovers):
+        raise reader.wrong(
+            f"{len(real.failovers)} failovers are real and {len(simulated.failovers)} simulated",
+            "both sides of a pair play the same commands",
+        )
+    folder = reader.at("folder").text()
+    if Path(folder).is_absolute() or ".." in Path(folder).parts:
+        raise reader.at("folder").wrong(f"is {folder!r}", "a path inside the job's folder")
+    pair = Pair(reader.at("run").count(), folder, real, simulated)
+    return {
+        "job": reader.at("job").text(),
+        "pulsar": reader.at("pulsar").text(),
+        "date": _date(reader, folder_of_job / folder / "real.jsonl"),
+        "pair": pair,
+    }
+
+
+def _date(reader: Reader, trace: Path) -> str:
+    """The day of a run: in its line, else in the first line of its recorded trace."""
+    if "date" in reader.value:
+        found = reader.at("date")
+    elif trace.is_file():
+        with trace.open(encoding="utf-8") as file:
+            found = Reader(f"{trace} line 1", "", json.loads(file.readline())).at("recorded").at("date")
+    else:
+        raise reader.wrong(f"has no date, and there is no {trace}", "a field date, or the folder of the run")
+    text = found.text()
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError as error:
+        raise found.wrong(f"is {text!r}", "the day of the run as YYYY-MM-DD") from error
+
+
+def _figures(reader: Reader) -> Figures:
+    return Figures(
+        failovers=tuple(_failover(one) for one in reader.at("failovers").items()),
+        repeated=reader.at("repeated").count(),
+        snapshots={cluster: _snapshots(one) for cluster, one in reader.at("snapshots").members()},
+        markers={cluster: one.counts() for cluster, one in reader.at("markers").members()},
+        markers_bytes={cluster: one.counts() for cluster, one in reader.at("markers_bytes").members()},
+        published=reader.at("published").count(),
+        receipted=reader.at("receipted").count(),
+        violations=reader.at("violations").count(),
+    )
+
+
+def _failover(reader: Reader) -> Failover:
+    numbers = {name: reader.at(name).count() for name in MESSAGES}
+    return Failover(**numbers, by_cause=reader.at("by_cause").counts())
+
+
+def _snapshots(reader: Reader) -> Snapshots:
+    return Snapshots(
+        completed=reader.at("completed").count(),
+        durations_us=tuple(one.count() for one in reader.at("durations_us").items()),
+        tick_to_update_us=tuple(one.count() for one in reader.at("tick_to_update_us").items()),
+    )

@@ -1,0 +1,321 @@
+"""The command `fidelity`: figures recounted from the lines, bad input, page, JSON, table, equal bytes.
+
+All pairs here are synthetic (`synthetic_pairs.py`); the repository shows only measured ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from spark_reports.cli import main
+from spark_reports.fidelity.content import cause_name, content_of, figure, percent
+from spark_reports.fidelity.document import BEGIN, END, NOT_MEASURED, table
+from spark_reports.fidelity.fields import PairsError
+from spark_reports.fidelity.pairs import read_jobs
+from spark_reports.fidelity.summary import PAIRS_LISTED, nearest_rank, rounded, summary_of
+from tests.oracle import paired_statistics as oracle
+from tests.spark_reports.synthetic_pairs import figures, pair, write_job, write_pairs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def total(side: dict[str, Any], name: str) -> int:
+    return sum(failover[name] for failover in side["failovers"])
+
+
+def measure(summary: dict[str, Any], key: str, job: int = 0) -> dict[str, Any]:
+    return next(one for one in summary["jobs"][job]["measures"] if one["key"] == key)
+
+
+def compare(folder: Path, out: Path, *more: str) -> int:
+    return main(["fidelity", "--input", str(folder), "--out", str(out), *more])
+
+
+@pytest.mark.parametrize("name", ["duplicates", "redeliveries", "stranded", "lost"])
+def test_figures_of_messages_are_sums_over_the_failovers_of_the_lines(tmp_path, name):
+    lines = lines_of(write_job(tmp_path, "back-and-forth", 30, failovers=2))
+    found = measure(summary_of(read_jobs(tmp_path)), name)
+    real = [total(line["real"], name) for line in lines]
+    simulated = [total(line["simulated"], name) for line in lines]
+    differences = [one - other for one, other in zip(real, simulated)]
+    assert found["real"]["mean"] == pytest.approx(fmean(real), rel=1e-5)
+    assert found["simulated"]["mean"] == pytest.approx(fmean(simulated), rel=1e-5)
+    assert found["difference"] == pytest.approx(oracle.mean(differences), rel=1e-5)
+    assert found["equal"] == pytest.approx(differences.count(0) / 30, rel=1e-5)
+    assert found["real"]["max"] == max(real)
+    assert found["real"]["p50"] == sorted(real)[14]
+
+
+def test_each_failover_has_a_figure_of_its_own(tmp_path):
+    lines = lines_of(write_job(tmp_path, "back-and-forth", 20, failovers=2))
+    found = measure(summary_of(read_jobs(tmp_path)), "duplicates_2")
+    assert found["real"]["mean"] == pytest.approx(
+        fmean(line["real"]["failovers"][1]["duplicates"] for line in lines), rel=1e-5
+    )
+
+
+def test_durations_are_medians_of_runs_and_curves_of_all_snapshots(tmp_path):
+    lines = lines_of(write_job(tmp_path, "two", 12))
+    found = summary_of(read_jobs(tmp_path))
+    pooled = [
+        [us / 1000 for one in line["real"]["snapshots"].values() for us in one["durations_us"]]
+        for line in lines
+    ]
+    assert measure(found, "snapshot_ms")["real"]["mean"] == pytest.approx(
+        fmean(median(one) for one in pooled), rel=1e-5
+    )
+    curve = found["jobs"][0]["durations"]["durations_us"]["real"]
+    everything = sorted(us for one in pooled for us in one)
+    assert curve["count"] == len(everything) == 12 * 18
+    assert curve["at"][0][0] == pytest.approx(everything[0]) and curve["at"][-1] == [everything[-1], 1]
+    for value, share in curve["at"]:
+        assert share == pytest.approx(
+            sum(one <= value + 1e-9 for one in everything) / len(everything), abs=1e-5
+        )
+
+
+def test_a_run_without_snapshots_is_left_out_of_their_durations_only(tmp_path):
+    lines = lines_of(write_job(tmp_path, "two", 10))
+    lines[3]["real"]["snapshots"] = {}
+    write_pairs(tmp_path / "two", lines)
+    found = summary_of(read_jobs(tmp_path))
+    assert measure(found, "snapshot_ms")["pairs"] == 9
+    assert measure(found, "duplicates")["pairs"] == 10
+    rows = content_of(found)["jobs"][0]["blocks"][0]["rows"]
+    assert "snapshot duration, median of a run, ms (9 pairs)" in [row["cells"][0] for row in rows]
+
+
+def test_a_job_without_a_failover_is_judged_by_repeated_deliveries(tmp_path):
+    real = figures([], repeated=3)
+    write_pairs(tmp_path / "unload", [pair(run, real, figures([], repeated=2)) for run in range(1, 9)])
+    job = summary_of(read_jobs(tmp_path))["jobs"][0]
+    assert (job["main"], job["met"]) == ("repeated", False)
+    assert measure({"jobs": [job]}, "repeated")["difference"] == 1
+
+
+def test_the_pairs_that_differ_most_come_first_and_equal_ones_never(tmp_path):
+    differences = [0, 3, -7, 1, 0, 7, 2, 0]
+    write_pairs(
+        tmp_path / "job",
+        [pair(run, figures([10 + one]), figures([10])) for run, one in enumerate(differences, 1)],
+    )
+    found = summary_of(read_jobs(tmp_path))["jobs"][0]["pairs"]
+    assert [(one["run"], one["difference"]) for one in found] == [(3, -7), (6, 7), (2, 3), (7, 2), (4, 1)]
+    assert len(found) <= PAIRS_LISTED
+
+
+def test_exchanging_real_and_simulated_reverses_every_difference(tmp_path):
+    lines = lines_of(write_job(tmp_path / "a", "two", 40, shift=1))
+    for line in lines:
+        line["real"], line["simulated"] = line["simulated"], line["real"]
+    write_pairs(tmp_path / "b" / "two", lines)
+    first, second = (summary_of(read_jobs(tmp_path / name))["jobs"][0]["measures"] for name in "ab")
+    for one, other in zip(first, second, strict=True):
+        assert one["difference"] == -other["difference"] and one["real"] == other["simulated"]
+        assert one["low"] == pytest.approx(-other["high"], rel=1e-4, abs=1e-6)
+
+
+def test_an_additional_job_changes_no_other_one(tmp_path):
+    write_job(tmp_path, "b", 20, shift=1)
+    alone = summary_of(read_jobs(tmp_path))["jobs"][0]
+    write_job(tmp_path, "a", 20)
+    assert summary_of(read_jobs(tmp_path))["jobs"][1] == alone
+
+
+def test_equal_pairs_give_equal_bytes_in_any_order_of_lines(tmp_path):
+    for name in ("one", "two"):
+        write_job(tmp_path / name / "in", "job", 25, shift=1)
+    path = tmp_path / "two" / "in" / "job" / "pairs.jsonl"
+    path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
+    for name in ("one", "two"):
+        assert compare(tmp_path / name / "in", tmp_path / name / "out") == 0
+    for file in ("fidelity.html", "fidelity.json"):
+        assert (tmp_path / "one" / "out" / file).read_bytes() == (
+            tmp_path / "two" / "out" / file
+        ).read_bytes()
+
+
+def test_page_json_and_table_show_the_same_figures(tmp_path, capsys):
+    write_job(tmp_path / "in", "two-regions", 60)
+    write_job(tmp_path / "in", "three-regions", 60, shift=2, pulsar="4.0.7")
+    document, site = tmp_path / "fidelity.md", tmp_path / "site" / "measured.json"
+    document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert compare(tmp_path / "in", tmp_path / "out", "--write", str(document), "--site", str(site)) == 0
+    data = json.loads((tmp_path / "out" / "fidelity.json").read_text())
+    found = measure(data["summary"], "duplicates", 1)
+    html = (tmp_path / "out" / "fidelity.html").read_text()
+    text = document.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert table(data["summary"]) in text
+    for shown in (figure(found["real"]["mean"]), percent(found["equal"])):
+        assert shown in html and shown in text
+    assert "| three-regions | missed | 4.0.7 | 2026-01-02 | duplicates | 60 |" in text
+    assert "1 of 2 jobs meet the target" in html
+    assert json.loads(site.read_text()) == data["content"]
+    assert "three-regions with Pulsar 4.0.7: missed. The interval excludes zero" in capsys.readouterr().out
+
+
+def test_the_page_opens_offline_and_links_to_the_files_of_runs(tmp_path):
+    lines = [pair(run, figures([5 + run]), figures([5]), job="<two> & more") for run in (1, 2)]
+    path = write_pairs(tmp_path / "in" / "<two> & more", lines)
+    run = path.parent / "run-001"
+    run.mkdir()
+    (run / "real.jsonl").write_text("{}")
+    (run / "simulated.jsonl").write_text("{}")
+    assert compare(tmp_path / "in", tmp_path / "out") == 0
+    html = (tmp_path / "out" / "fidelity.html").read_text()
+    without_scripts = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    links = re.findall(r'href="([^"#][^"]*)"', without_scripts)
+    targets = [(tmp_path / "out" / unquote(link)).resolve() for link in links]
+    assert targets == [run / "real.jsonl", run / "simulated.jsonl"]
+    assert "no files in run-002" in without_scripts
+    assert "&lt;two&gt; &amp; more" in without_scripts and "<two>" not in without_scripts
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', without_scripts)
+    for name in re.findall(r'data-chart="([^"]+)"', html):
+        assert f'<script type="application/json" id="{name}">' in html
+
+
+def broken(line: dict[str, Any], path: str, value: Any = None) -> dict[str, Any]:
+    """The line with one field changed, or taken away."""
+    found = json.loads(json.dumps(line))
+    *parents, last = path.split(".")
+    place = found
+    for name in parents:
+        place = place[int(name) if isinstance(place, list) else name]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("job", None, "line 2: job is missing; the fields there are date, folder, pulsar"),
+        ("real.failovers.0.lost", None, "line 2: real.failovers[0].lost is missing"),
+        (
+            "simulated.snapshots.us-east.durations_us",
+            None,
+            "simulated.snapshots.us-east.durations_us is missing",
+        ),
+        ("real.published", -1, "line 2: real.published is -1; a whole number from 0"),
+        ("real.published", 1.5, "real.published is float; a whole number from 0 is right"),
+        ("real.published", True, "real.published is true or false; a whole number from 0 is right"),
+        ("real.markers", [1], "real.markers is a list; an object is right"),
+        ("real.failovers", [], "0 failovers are real and 1 simulated"),
+        ("folder", "../elsewhere", "folder is '../elsewhere'; a path inside the job's folder is right"),
+        ("folder", "/etc", "folder is '/etc'; a path inside the job's folder is right"),
+        ("date", "yesterday", "date is 'yesterday'; the day of the run as YYYY-MM-DD is right"),
+        ("date", None, "the line has no date, and there is no"),
+        (
+            "pulsar",
+            "4.0.7",
+            "pulsar is '4.0.7' and '4.2.4' in one file; write each version to a folder of its own",
+        ),
+        ("job", "another", "job is 'another' and 'synthetic' in one file; a file is one job"),
+        ("run", 1, "run 1 is there more than once; each run has one line"),
+    ],
+)
+def test_bad_lines_are_refused_with_file_line_and_field(tmp_path, capsys, path, value, says):
+    good = [pair(run, figures([4]), figures([4])) for run in (1, 2, 3)]
+    file = write_pairs(tmp_path / "in" / "job", [good[0], broken(good[1], path, value), good[2]])
+    assert compare(tmp_path / "in", tmp_path / "out") == 2
+    error = capsys.readouterr().err
+    assert says in error and str(file) in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_date_is_read_from_the_recorded_trace_where_the_line_has_none(tmp_path):
+    lines = [broken(pair(run, figures([4]), figures([4])), "date") for run in (1, 2)]
+    path = write_pairs(tmp_path / "job", lines)
+    for line, day in zip(lines, ("2026-03-01T10:00:00Z", "2026-03-02")):
+        (path.parent / line["folder"]).mkdir()
+        meta = {"recorded": {"pulsar": "4.2.4", "date": day}}
+        (path.parent / line["folder"] / "real.jsonl").write_text(json.dumps(meta) + "\n{}\n")
+    (job,) = read_jobs(tmp_path)
+    assert (job.first_date, job.last_date) == ("2026-03-01", "2026-03-02")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no run; at least 2 are needed"),
+        ("\n\n", "has no run; at least 2 are needed"),
+        ("{", "line 1: is not JSON"),
+        ("[1]", "line 1: the line is a list; an object is right"),
+        ('{"run": NaN}', "NaN is not a number"),
+    ],
+)
+def test_an_empty_or_damaged_file_is_refused(tmp_path, text, says):
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "pairs.jsonl").write_text(text)
+    with pytest.raises(PairsError, match=re.escape(says)):
+        read_jobs(tmp_path)
+
+
+def test_a_single_run_a_repeated_job_and_an_empty_folder_are_refused(tmp_path, capsys):
+    assert compare(tmp_path, tmp_path / "out") == 2
+    assert "has no JOB/pairs.jsonl; give the folder that script/real-brokers wrote" in capsys.readouterr().err
+    write_pairs(tmp_path / "job", [pair(1, figures([4]), figures([4]))])
+    with pytest.raises(PairsError, match="has 1 run; at least 2 are needed"):
+        read_jobs(tmp_path)
+    for folder in ("job", "again"):
+        write_pairs(tmp_path / folder, [pair(run, figures([4]), figures([4])) for run in (1, 2)])
+    with pytest.raises(PairsError, match="job 'synthetic' with Pulsar 4.2.4 is also in"):
+        read_jobs(tmp_path)
+    write_pairs(tmp_path / "again", [pair(run, figures([4]), figures([4]), pulsar="4.0.7") for run in (1, 2)])
+    assert [(job.name, job.pulsar) for job in read_jobs(tmp_path)] == [
+        ("synthetic", "4.0.7"),
+        ("synthetic", "4.2.4"),
+    ]
+
+
+def test_a_document_without_the_markers_is_refused_before_anything_is_written(tmp_path, capsys):
+    write_job(tmp_path / "in", "two", 10)
+    document = tmp_path / "other.md"
+    document.write_text("no place\n")
+    assert compare(tmp_path / "in", tmp_path / "out", "--write", str(document)) == 2
+    assert f"needs the lines {BEGIN} and {END}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_document_has_the_table_of_the_committed_comparison():
+    """Nothing else is shown as measured; without a committed comparison both say that there is none."""
+    text = (ROOT / "docs" / "fidelity.md").read_text()
+    committed = json.loads((ROOT / "visualizer" / "fidelity" / "measured.json").read_text())
+    shown = text.partition(f"{BEGIN}\n")[2].partition(f"\n{END}")[0]
+    if committed is None:
+        assert shown == NOT_MEASURED
+        return
+    rows = committed["overview"][0]
+    assert shown.splitlines()[0] == f"| {' | '.join(rows['head'])} |"
+    assert shown.splitlines()[2:] == [f"| {' | '.join(row['cells'])} |" for row in rows["rows"]]
+
+
+def test_numbers_are_written_without_false_precision():
+    assert [rounded(value) for value in (1 / 3, 2.0, 1234567.8)] == [0.333333, 2, 1234570]
+    assert [figure(value) for value in (3, 3.456, None, 12345.0)] == ["3", "3.46", "–", "12\u2009345"]
+    assert [percent(share) for share in (1, 0.999, 0.5, 0.001, 0)] == [
+        "100 %",
+        "99.9 %",
+        "50 %",
+        "0.1 %",
+        "0 %",
+    ]
+    assert nearest_rank([1, 2, 3, 4], 0.5) == 2 and nearest_rank([7], 0.99) == 7
+    assert (
+        cause_name("after_newest_snapshot") != "after_newest_snapshot"
+        and cause_name("of-no-rule") == "of-no-rule"
+    )
