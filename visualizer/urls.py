@@ -3,6 +3,7 @@
 from django.urls import path, register_converter
 
 from visualizer.comparisons import views as comparisons
+from visualizer.fidelity import views as fidelity
 from visualizer.pages import gallery, glossary, page_scripts, views
 from visualizer.pages import my_labs as mine
 from visualizer.questions import questions
@@ -27,6 +28,7 @@ app_name = "visualizer"
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
     path("glossary/", glossary.glossary, name="glossary"),
+    path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("scripts/<slug:page>.js", page_scripts.page_script, name="script"),
     path("scenarios/pictures.json", gallery.pictures, name="pictures"),
     path("scenarios/outcomes.json", gallery.outcomes, name="outcomes"),

@@ -1,7 +1,7 @@
 """Plotly figures of the comparison, drawn from a summary by report and site alike.
 
-Rules: real is ink and solid with circles, simulated indigo and dashed with diamonds. Colours are variables
-of the stylesheets, which both pages have under the same names.
+Rules: real is a wide grey line, simulated a thin dashed one in ink above it, so that both are seen where they
+are equal. Colours are variables of the stylesheets, which both pages have under the same names.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import Any
 
 from spark_reports.fidelity.verdict import limit_of
-from spark_reports.html.charts import GREY, HARM, INK, LINE, PROTOCOL, axis, layout
+from spark_reports.html.charts import GREY, HARM, INK, LINE, axis, layout
 
-SIDES = {
-    "real": {"name": "real", "colour": INK, "dash": "solid", "symbol": "circle"},
-    "simulated": {"name": "simulated", "colour": PROTOCOL, "dash": "dash", "symbol": "diamond-open"},
+SIDES: dict[str, dict[str, Any]] = {
+    "real": {"name": "real", "colour": GREY, "dash": "solid", "width": 5, "fill": GREY},
+    "simulated": {"name": "simulated", "colour": INK, "dash": "dash", "width": 1.75, "fill": "rgba(0,0,0,0)"},
 }
 
 MARGIN = {"l": 48, "r": 12, "t": 34, "b": 40}
@@ -42,9 +42,7 @@ def differences(jobs: list[dict[str, Any]]) -> dict[str, Any]:
             90 + 30 * len(jobs),
             margin={"l": 12, "r": 16, "t": 40, "b": 44},
             hovermode="closest",
-            xaxis=axis(
-                "difference (±1: largest negligible one)", zeroline=True, zerolinecolor=GREY, range=edges
-            ),
+            xaxis=axis("difference", zeroline=True, zerolinecolor=GREY, range=edges),
             yaxis=axis(
                 automargin=True,
                 categoryorder="array",
@@ -154,7 +152,7 @@ def markers(measures: list[dict[str, Any]]) -> dict[str, Any]:
                 "y": [one["label"].removeprefix("markers ") for one in measures],
                 "x": [one[side]["mean"] for one in measures],
                 "marker": {
-                    "color": look["colour"] if side == "real" else "rgba(0,0,0,0)",
+                    "color": look["fill"],
                     "line": {"color": look["colour"], "width": 1.5},
                 },
                 "hovertemplate": "%{y}: %{x}<extra>" + look["name"] + "</extra>",
@@ -217,7 +215,12 @@ def _curves(curves: dict[str, tuple[list[float], list[float]]], unit: str, shape
                 "name": look["name"],
                 "x": [first, *xs, last],
                 "y": [0, *shares_up_to, 1],
-                "line": {"color": look["colour"], "dash": look["dash"], "width": 2, "shape": shape},
+                "line": {
+                    "color": look["colour"],
+                    "dash": look["dash"],
+                    "width": look["width"],
+                    "shape": shape,
+                },
                 "hovertemplate": "%{y:.0%} up to %{x} " + unit + "<extra>" + look["name"] + "</extra>",
             }
             for side, look in SIDES.items()

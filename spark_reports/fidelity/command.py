@@ -16,6 +16,7 @@ from spark_reports.fidelity.content import content_of
 from spark_reports.fidelity.document import checked, write_table
 from spark_reports.fidelity.page import page
 from spark_reports.fidelity.pairs import read_jobs
+from spark_reports.fidelity.run_files import add_runs
 from spark_reports.fidelity.summary import summary_of
 
 PAGE, DATA = "fidelity.html", "fidelity.json"
@@ -26,9 +27,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--input",
         required=True,
+        nargs="+",
         type=Path,
         metavar="DIR",
-        help="folder of jobs that script/real-brokers wrote (DIR/JOB/pairs.jsonl)",
+        help="folders of jobs that script/real-brokers wrote (DIR/JOB/pairs.jsonl)",
     )
     command.add_argument(
         "--out", required=True, type=Path, metavar="DIR", help=f"folder for {PAGE} and {DATA}"
@@ -46,12 +48,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Compare and write. Raises PairsError."""
-    jobs = read_jobs(given.input)
+    jobs = read_jobs(*given.input)
     if given.write:
         checked(given.write)
     summary = summary_of(jobs)
     content = content_of(summary)
     folders = {shown["anchor"]: job.folder for shown, job in zip(content["jobs"], jobs, strict=True)}
+    add_runs(content, folders)
     given.out.mkdir(parents=True, exist_ok=True)
     _write(given.out / DATA, data(summary, content))
     _write(given.out / PAGE, page(content, folders, given.out))

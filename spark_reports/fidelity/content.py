@@ -121,7 +121,13 @@ def percent(share: float) -> str:
 
 def _job(job: dict[str, Any], number: int) -> dict[str, Any]:
     main = main_of(job)
-    blocks = [_measures(job), *_distributions(job, number), *_markers(job, number), *_causes(job)]
+    blocks = [
+        _measures(job),
+        *_distributions(job, number),
+        *_markers(job, number),
+        *_causes(job),
+        *_violations(job),
+    ]
     if job["pairs"]:
         blocks.append(_pairs(job))
     return {
@@ -232,7 +238,7 @@ def _markers(job: dict[str, Any], number: int) -> list[dict[str, Any]]:
         _chart(
             f"markers-{number}",
             "Markers by type",
-            "Written in all clusters together, mean of the runs.",
+            "In the logs of all clusters together, written there or replicated, mean of the runs.",
             charts.markers(counted),
             "; ".join(
                 f"{one['label']}: real {figure(one['real']['mean'])}, simulated {figure(one['simulated']['mean'])}"
@@ -252,7 +258,7 @@ def _markers(job: dict[str, Any], number: int) -> list[dict[str, Any]]:
             {
                 "kind": "table",
                 "title": "Size of a marker",
-                "says": "Bytes of one marker in the log of each cluster, smallest to largest of the runs.",
+                "says": "Bytes of the first marker of its type in the log of each cluster, smallest to largest of the runs. A copy was replicated to it.",
                 "words": 2,
                 "head": ["cluster", "marker", "real", "simulated"],
                 "rows": rows,
@@ -290,6 +296,25 @@ def _causes(job: dict[str, Any]) -> list[dict[str, Any]]:
             "says": "Mean of the runs. Both sides are counted by the same rules.",
             "words": 1,
             "head": ["cause", "real", "simulated", "difference"],
+            "rows": rows,
+        }
+    ]
+
+
+def _violations(job: dict[str, Any]) -> list[dict[str, Any]]:
+    if not job["violations"]:
+        return []
+    rows = [
+        {"mark": "", "cells": [one["claim"], str(one["real"]), str(one["simulated"])]}
+        for one in job["violations"]
+    ]
+    return [
+        {
+            "kind": "table",
+            "title": "Violated checks",
+            "says": "Number of runs whose trace violates the statement about the protocol.",
+            "words": 1,
+            "head": ["statement", "real", "simulated"],
             "rows": rows,
         }
     ]

@@ -44,6 +44,9 @@ def definitions() -> tuple[tuple[str, str], ...]:
             "Snapshot duration",
             "From a snapshot's first request to its completion at the cluster that requested it.",
         ),
-        ("Delay from tick to update", "From the snapshot tick to the update that the snapshot allowed."),
+        (
+            "Delay from tick to update",
+            "From a snapshot's first request, which a tick writes, to the first update of each subscription that applies the snapshot.",
+        ),
         ("p50, p90", "The value that 50 % or 90 % of the runs do not exceed, by nearest rank."),
     )

@@ -55,6 +55,10 @@ class Reader:
         for index, item in enumerate(self.value):
             yield Reader(self.place, f"{self.path}[{index}]", item)
 
+    def texts(self) -> tuple[str, ...]:
+        """This list, all items of which are texts."""
+        return tuple(item.text() for item in self.items())
+
     def counts(self) -> dict[str, int]:
         """This object, all fields of which are counts."""
         return {name: one.count() for name, one in self.members()}

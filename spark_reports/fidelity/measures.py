@@ -43,7 +43,7 @@ def measures_of(job: Job) -> list[Measure]:
         Measure("repeated", "repeated outside failovers", "messages", lambda run: run.repeated, judged=True),
         Measure("published", "published", "messages", lambda run: run.published),
         Measure("receipted", "acknowledged to the producer", "messages", lambda run: run.receipted),
-        Measure("violations", "violated checks", "", lambda run: run.violations),
+        Measure("violations", "violated checks", "", lambda run: len(run.violations)),
         Measure("snapshots", "completed snapshots", "", _completed),
         Measure("snapshot_ms", "snapshot duration, median of a run", "ms", _median_ms("durations_us")),
         Measure("update_ms", "tick to update, median of a run", "ms", _median_ms("tick_to_update_us")),

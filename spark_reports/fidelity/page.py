@@ -6,37 +6,21 @@ relative to the page; no other address is in it. Equal pairs in equal folders gi
 
 from __future__ import annotations
 
-import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from simulator import ENGINE_VERSION
+from spark_reports.fidelity.run_files import links
 from spark_reports.html.page import DRAW, chart_json
 from spark_reports.html.templates import render
-
-RUN_FILES = {
-    "real": "real.jsonl",
-    "simulated": "simulated.jsonl",
-    "scenario": "scenario.yaml",
-}
-"""The files of a run that the page links to, where they exist."""
 
 
 def page(content: dict[str, Any], folders: dict[str, Path], out: Path) -> str:
     """The whole page; `folders` are those of the jobs by anchor, `out` is where the page will be."""
-
-    def links(anchor: str, folder: str) -> list[tuple[str, str]]:
-        run = folders[anchor] / folder
-        return [
-            (name, quote(Path(os.path.relpath(run / file, out)).as_posix()))
-            for name, file in RUN_FILES.items()
-            if (run / file).is_file()
-        ]
 
     blocks = [*content["overview"], *(block for job in content["jobs"] for block in job["blocks"])]
     style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
@@ -46,7 +30,7 @@ def page(content: dict[str, Any], folders: dict[str, Path], out: Path) -> str:
         content=content,
         engine=ENGINE_VERSION,
         style=Markup(style + own),
-        links=links,
+        links=lambda anchor, folder: links(folders[anchor] / folder, out),
         figures=[
             (block["name"], chart_json(block["figure"])) for block in blocks if block["kind"] == "chart"
         ],

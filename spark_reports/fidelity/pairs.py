@@ -23,6 +23,14 @@ MESSAGES = ("duplicates", "redeliveries", "stranded", "lost")
 """The message figures of a failover."""
 
 
+ONE_OF_EACH = {
+    "job": "a file is one job",
+    "pulsar": "write each version to a folder of its own",
+    "scenario_sha256": "the runs of a job play one scenario",
+}
+"""Fields that are equal in all lines of a file, and why."""
+
+
 @dataclass(frozen=True)
 class Failover:
     """The messages of one failover, and its duplicates by cause."""
@@ -54,12 +62,13 @@ class Figures:
     markers_bytes: dict[str, dict[str, int]]
     published: int
     receipted: int
-    violations: int
+    violations: tuple[str, ...]
+    """The claims of the checks that the run violated."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One run on real brokers and its simulated twin."""
+    """One run on real brokers and its simulated twin, with the name of their folder in the job's."""
 
     run: int
     folder: str
@@ -79,14 +88,17 @@ class Job:
     folder: Path
 
 
-def read_jobs(folder: Path) -> list[Job]:
-    """All jobs of a folder, in the order of their names. Raises PairsError."""
-    paths = sorted(folder.glob("*/pairs.jsonl"))
-    if not paths:
-        raise PairsError(
-            f"{folder}: has no JOB/pairs.jsonl; give the folder that script/real-brokers wrote with --out"
-        )
-    jobs = [read_job(path) for path in paths]
+def read_jobs(*folders: Path) -> list[Job]:
+    """All jobs of some folders, in the order of their names. Raises PairsError."""
+    paths = []
+    for folder in folders:
+        found = sorted(folder.glob("*/pairs.jsonl"))
+        if not found:
+            raise PairsError(
+                f"{folder}: has no JOB/pairs.jsonl; give the folder that script/real-brokers wrote with --out"
+            )
+        paths += found
+    jobs = [read_job(path) for path in dict.fromkeys(path.resolve() for path in paths)]
     seen: dict[tuple[str, str], Job] = {}
     for job in jobs:
         other = seen.setdefault((job.name, job.pulsar), job)
@@ -106,7 +118,7 @@ def read_job(path: Path) -> Job:
         raise PairsError(f"{path}: has {runs}; at least 2 are needed, 60 or more for a useful interval")
     if len(rows) > RUNS_MOST:
         raise PairsError(f"{path}: has {len(rows):,} runs; at most {RUNS_MOST:,}")
-    for name, why in (("job", "a file is one job"), ("pulsar", "write each version to a folder of its own")):
+    for name, why in ONE_OF_EACH.items():
         found = sorted({row[name] for row in rows})
         if len(found) > 1:
             raise PairsError(f"{path}: {name} is {' and '.join(map(repr, found))} in one file; {why}")
@@ -151,13 +163,14 @@ def _row(reader: Reader, folder_of_job: Path) -> dict[str, Any]:
             f"{len(real.failovers)} failovers are real and {len(simulated.failovers)} simulated",
             "both sides of a pair play the same commands",
         )
-    folder = reader.at("folder").text()
-    if Path(folder).is_absolute() or ".." in Path(folder).parts:
-        raise reader.at("folder").wrong(f"is {folder!r}", "a path inside the job's folder")
+    folder = Path(reader.at("folder").text()).name
+    if folder in ("", ".", ".."):
+        raise reader.at("folder").wrong("names no folder", "JOB/run-017")
     pair = Pair(reader.at("run").count(), folder, real, simulated)
     return {
         "job": reader.at("job").text(),
         "pulsar": reader.at("pulsar").text(),
+        "scenario_sha256": reader.at("scenario_sha256").text(),
         "date": _date(reader, folder_of_job / folder / "real.jsonl"),
         "pair": pair,
     }
@@ -188,7 +201,7 @@ def _figures(reader: Reader) -> Figures:
         markers_bytes={cluster: one.counts() for cluster, one in reader.at("markers_bytes").members()},
         published=reader.at("published").count(),
         receipted=reader.at("receipted").count(),
-        violations=reader.at("violations").count(),
+        violations=reader.at("violations").texts(),
     )
 
 

@@ -64,6 +64,7 @@ def job_summary(job: Job) -> dict[str, Any]:
             for field in ("durations_us", "tick_to_update_us")
         },
         "causes": _causes(job),
+        "violations": _violations(job),
         "marker_bytes": _marker_bytes(job),
         "pairs": _furthest(job, measures[0]),
     }
@@ -167,6 +168,19 @@ def _causes(job: Job) -> list[dict[str, Any]]:
             },
         }
         for name in names
+    ]
+
+
+def _violations(job: Job) -> list[dict[str, Any]]:
+    """The violated claims, with the number of runs on both sides."""
+    sides = _sides(job)
+    claims = sorted({claim for runs in sides.values() for run in runs for claim in run.violations})
+    return [
+        {
+            "claim": claim,
+            **{side: sum(claim in run.violations for run in runs) for side, runs in sides.items()},
+        }
+        for claim in claims
     ]
 
 

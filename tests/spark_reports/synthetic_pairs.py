@@ -10,6 +10,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+from simulator import load_scenario
+from spark_reports.cli import main
+from spark_reports.fidelity.pairs import read_jobs
+from spark_reports.fidelity.summary import summary_of
+
 MARKERS = ("snapshot-request", "snapshot-response", "snapshot", "update")
 
 
@@ -40,10 +45,10 @@ def figures(
             for cluster in clusters
         },
         "markers": {cluster: dict.fromkeys(MARKERS, 9) for cluster in clusters},
-        "markers_bytes": {cluster: {name: 78 + len(cluster) for name in MARKERS} for cluster in clusters},
+        "markers_bytes": {cluster: dict.fromkeys((*MARKERS, "update copy"), 78) for cluster in clusters},
         "published": 120,
         "receipted": 120,
-        "violations": 0,
+        "violations": [],
         **changed,
     }
 
@@ -58,7 +63,7 @@ def pair(run: int, real: dict[str, Any], simulated: dict[str, Any], **changed: A
         "scenario_sha256": "0" * 64,
         "real": real,
         "simulated": simulated,
-        "folder": f"run-{run:03d}",
+        "folder": f"{changed.get('job', 'synthetic')}/run-{run:03d}",
         **changed,
     }
 
@@ -80,3 +85,19 @@ def write_job(folder: Path, job: str, runs: int, shift: int = 0, failovers: int 
         real = [max(0, count + draws.choice((0, 0, 0, 0, 0, 1, -1)) + shift) for count in simulated]
         lines.append(pair(run, figures(real, draws), figures(simulated, draws), job=job, **changed))
     return write_pairs(folder / job, lines)
+
+
+def measured_content(folder: Path) -> Path:
+    """A file as the site shows it, from two synthetic jobs; three runs have a scenario."""
+    for job, shift in (("three-regions", 2), ("two-regions", 0)):
+        write_job(folder / "in", job, 12, shift=shift)
+    jobs = read_jobs(folder / "in")
+    for row in summary_of(jobs)["jobs"][0]["pairs"][:3]:
+        run = folder / "in" / "three-regions" / row["folder"]
+        run.mkdir()
+        (run / "scenario.yaml").write_text(load_scenario("three-regions").canonical_text)
+        (run / "real.jsonl").write_text(json.dumps({"trace_sha256": "0" * 64}) + "\n")
+    site = folder / "measured.json"
+    arguments = ["fidelity", "--input", str(folder / "in"), "--out", str(folder / "out"), "--site", str(site)]
+    assert main(arguments) == 0
+    return site

@@ -104,6 +104,36 @@ def test_a_job_without_a_failover_is_judged_by_repeated_deliveries(tmp_path):
     assert measure({"jobs": [job]}, "repeated")["difference"] == 1
 
 
+def test_violated_checks_are_counted_by_runs(tmp_path):
+    claim = "A cursor never moves back."
+    write_pairs(
+        tmp_path / "job",
+        [pair(run, figures([4], violations=[claim] if run < 3 else []), figures([4])) for run in range(6)],
+    )
+    job = summary_of(read_jobs(tmp_path))["jobs"][0]
+    assert job["violations"] == [{"claim": claim, "real": 3, "simulated": 0}]
+    assert measure({"jobs": [job]}, "violations")["real"]["mean"] == 0.5
+
+
+def test_jobs_of_several_folders_are_compared_together(tmp_path):
+    write_job(tmp_path / "new", "two", 5)
+    write_job(tmp_path / "old", "two", 5, pulsar="4.0.7")
+    assert (
+        main(
+            [
+                "fidelity",
+                "--input",
+                *map(str, (tmp_path / "new", tmp_path / "old")),
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 0
+    )
+    summary = json.loads((tmp_path / "out" / "fidelity.json").read_text())["summary"]
+    assert summary["versions"] == ["4.0.7", "4.2.4"] and summary["runs"] == 10
+
+
 def test_the_pairs_that_differ_most_come_first_and_equal_ones_never(tmp_path):
     differences = [0, 3, -7, 1, 0, 7, 2, 0]
     write_pairs(
@@ -215,8 +245,9 @@ def broken(line: dict[str, Any], path: str, value: Any = None) -> dict[str, Any]
         ("real.published", True, "real.published is true or false; a whole number from 0 is right"),
         ("real.markers", [1], "real.markers is a list; an object is right"),
         ("real.failovers", [], "0 failovers are real and 1 simulated"),
-        ("folder", "../elsewhere", "folder is '../elsewhere'; a path inside the job's folder is right"),
-        ("folder", "/etc", "folder is '/etc'; a path inside the job's folder is right"),
+        ("folder", "job/..", "folder names no folder; JOB/run-017 is right"),
+        ("real.violations", "none", "real.violations is a text; a list is right"),
+        ("scenario_sha256", "1", "in one file; the runs of a job play one scenario"),
         ("date", "yesterday", "date is 'yesterday'; the day of the run as YYYY-MM-DD is right"),
         ("date", None, "the line has no date, and there is no"),
         (
@@ -241,9 +272,10 @@ def test_a_date_is_read_from_the_recorded_trace_where_the_line_has_none(tmp_path
     lines = [broken(pair(run, figures([4]), figures([4])), "date") for run in (1, 2)]
     path = write_pairs(tmp_path / "job", lines)
     for line, day in zip(lines, ("2026-03-01T10:00:00Z", "2026-03-02")):
-        (path.parent / line["folder"]).mkdir()
+        run = path.parent / Path(line["folder"]).name
+        run.mkdir()
         meta = {"recorded": {"pulsar": "4.2.4", "date": day}}
-        (path.parent / line["folder"] / "real.jsonl").write_text(json.dumps(meta) + "\n{}\n")
+        (run / "real.jsonl").write_text(json.dumps(meta) + "\n{}\n")
     (job,) = read_jobs(tmp_path)
     assert (job.first_date, job.last_date) == ("2026-03-01", "2026-03-02")
 

@@ -1,0 +1,58 @@
+"""The files of the listed runs: links for the report, scenario and recording for the site.
+
+Rules: a run whose folder is gone has neither, and the page says so. The site makes a lab of the simulated
+run from its scenario, and of the real one from the scenario and the digest of its recorded trace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+RUN_FILES = {"real": "real.jsonl", "simulated": "simulated.jsonl", "scenario": "scenario.yaml"}
+"""The files of a run that the report links to, where they exist."""
+
+OPENED_MOST = 3
+"""Pairs of a job that the site can open: their scenarios are in its file."""
+
+SCENARIO_CHARACTERS_MOST = 32_000
+
+
+def links(run: Path, out: Path) -> list[tuple[str, str]]:
+    """Name and address of each file of a run, relative to the folder of the page."""
+    return [
+        (name, quote(Path(os.path.relpath(run / file, out.resolve())).as_posix()))
+        for name, file in RUN_FILES.items()
+        if (run / file).is_file()
+    ]
+
+
+def add_runs(content: dict[str, Any], folders: dict[str, Path]) -> None:
+    """Give the first listed pairs of each job their scenario's text and their recording's digest."""
+    for job in content["jobs"]:
+        for block in job["blocks"]:
+            for row in block["rows"][:OPENED_MOST] if block["kind"] == "pairs" else ():
+                run = folders[job["anchor"]] / row["folder"]
+                row["scenario"] = _text(run / RUN_FILES["scenario"])
+                row["recording"] = _digest(run / RUN_FILES["real"])
+
+
+def _text(path: Path) -> str | None:
+    text = path.read_text(encoding="utf-8") if path.is_file() else None
+    return text if text is not None and len(text) <= SCENARIO_CHARACTERS_MOST else None
+
+
+def _digest(path: Path) -> str | None:
+    """The digest of a recorded trace, from its first line."""
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8") as file:
+        try:
+            meta = json.loads(file.readline())
+        except ValueError:
+            return None
+    digest = meta.get("trace_sha256") if isinstance(meta, dict) else None
+    return digest if isinstance(digest, str) else None

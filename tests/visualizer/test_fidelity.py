@@ -1,0 +1,78 @@
+"""The page `/fidelity/`: the committed comparison, or that there is none."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from spark_reports.fidelity.charts import difference_words, main_of
+from tests.spark_reports.synthetic_pairs import measured_content
+from visualizer.fidelity import views
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def content(tmp_path, monkeypatch):
+    """Synthetic content in place of the committed one."""
+    monkeypatch.setattr(views, "MEASURED", measured_content(tmp_path))
+    return json.loads(views.MEASURED.read_text())
+
+
+def test_without_a_comparison_the_page_says_so_and_shows_no_figure(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(views, "MEASURED", tmp_path / "measured.json")
+    views.MEASURED.write_text("null\n")
+    page = client.get("/fidelity/").content.decode()
+    assert "No comparison has been measured with this version yet." in page
+    assert "data-chart" not in page and "<table" not in page
+
+
+def test_the_committed_file_can_be_shown(client):
+    answer = client.get("/fidelity/")
+    assert answer.status_code == 200
+    assert (views.measured() is None) == ("No comparison has been measured" in answer.content.decode())
+
+
+def test_the_page_shows_every_cell_and_chart_of_the_content(client, content):
+    page = client.get("/fidelity/").content.decode()
+    text = html.unescape(page)
+    blocks = [*content["overview"], *(block for job in content["jobs"] for block in job["blocks"])]
+    for block in blocks:
+        assert block["title"] in text
+        if block["kind"] == "chart":
+            (figure,) = re.findall(
+                rf'<script id="{block["name"]}" type="application/json">(.*?)</script>', page, re.DOTALL
+            )
+            assert json.loads(figure) == block["figure"]
+            assert page.count(f'data-chart="{block["name"]}"') == 1
+        elif block["kind"] == "table":
+            for row in block["rows"]:
+                assert "".join(f"<td>{cell}</td>" for cell in row["cells"]) in text
+    assert '<a href="/fidelity/" aria-current="page">Fidelity</a>' in page
+    for job in content["jobs"]:
+        assert f'href="#{job["anchor"]}"' in page and f'id="{job["anchor"]}"' in page
+
+
+def test_a_simulated_run_of_a_listed_pair_opens_as_a_lab(client, content):
+    page = client.get("/fidelity/").content.decode()
+    texts = [html.unescape(one) for one in re.findall(r'name="yaml" value="([^"]*)"', page)]
+    assert len(texts) == 3, "the first pairs have a scenario"
+    answer = client.post("/labs/", {"yaml": texts[0]})
+    assert answer.status_code == 302 and answer["Location"].startswith("/labs/")
+
+
+def test_texts_of_the_content_are_escaped(client, content, monkeypatch):
+    content["jobs"][0]["title"] = "<script>alert(1)</script>"
+    monkeypatch.setattr(views, "measured", lambda: content)
+    page = client.get("/fidelity/").content.decode()
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+
+
+def test_the_content_has_the_figures_of_the_summary(tmp_path):
+    measured_content(tmp_path)
+    data = json.loads((tmp_path / "out" / "fidelity.json").read_text())
+    for job, row in zip(data["summary"]["jobs"], data["content"]["overview"][0]["rows"], strict=True):
+        assert row["cells"][0] == job["job"] and difference_words(main_of(job)) in row["cells"]
