@@ -12,9 +12,7 @@ from pathlib import Path
 
 from simulator import ScenarioError
 from simulator.trace.files import TraceFileError
-from spark_reports.fidelity.command import add_arguments
-from spark_reports.fidelity.command import run as compare_pairs
-from spark_reports.fidelity.fields import PairsError
+from spark_reports.protocols.manifest import Command
 from spark_reports.read import find_traces, unreadable
 from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, open_session
 
@@ -73,11 +71,8 @@ def parser() -> argparse.ArgumentParser:
         help="run a single trace's scenario under each strategy, too (scenarios with `compare` always are)",
     )
     failover.add_argument("--quiet", action="store_true", help="no progress on standard error")
-    fidelity = jobs.add_parser(
-        "fidelity",
-        help="real brokers beside the simulator: paired differences of what script/real-brokers wrote",
-    )
-    add_arguments(fidelity)
+    for command in _commands().values():
+        command.add_arguments(jobs.add_parser(command.name, help=command.help))
     return top
 
 
@@ -89,8 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr
         )
         return 2
-    if given.job == "fidelity":
-        return _fidelity(given)
+    if given.job in _commands():
+        return _commands()[given.job].run(given)
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
         spark = open_session(given.master, settings=QUICK if rows <= QUICK_ROWS_MOST else None)
@@ -111,13 +106,11 @@ def main(arguments: list[str] | None = None) -> int:
         spark.stop()
 
 
-def _fidelity(given: argparse.Namespace) -> int:
-    try:
-        compare_pairs(given)
-    except PairsError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+def _commands() -> dict[str, Command]:
+    """The commands that protocols add, by name."""
+    from spark_reports.protocols.table import PROTOCOLS
+
+    return {command.name: command for protocol in PROTOCOLS.values() for command in protocol.commands}
 
 
 def _failover(spark: object, given: argparse.Namespace) -> int:

@@ -6,37 +6,17 @@ no request. Without scripts it still has all text and tables.
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from spark_reports.html.drawing import DRAW, chart_json
 from spark_reports.html.numbers import plural
 from spark_reports.html.templates import render
 from spark_reports.protocols.manifest import Heading
 from spark_reports.protocols.table import with_runs
-
-DRAW = """
-function draw() {
-  const style = getComputedStyle(document.documentElement);
-  for (const place of document.querySelectorAll("[data-chart]")) {
-    const text = document.getElementById(place.dataset.chart).textContent;
-    const figure = JSON.parse(text.replaceAll(/var\\((--[a-z0-9-]+)\\)/g, (_, name) => style.getPropertyValue(name).trim()));
-    Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
-  }
-}
-function paper(printed) {
-  document.documentElement.toggleAttribute("data-paper", printed);
-  draw();
-}
-draw();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-addEventListener("beforeprint", () => paper(true));
-addEventListener("afterprint", () => paper(false));
-"""
-"""Script that draws the charts in the page's current colours, and in the light ones for paper."""
 
 
 def page(report: dict[str, Any]) -> str:
@@ -70,8 +50,3 @@ def page(report: dict[str, Any]) -> str:
 
 def _plain_heading(runs: list[dict[str, Any]]) -> Heading:
     return Heading(runs[0]["title"] if len(runs) == 1 else plural(len(runs), "run", "runs"), "Report")
-
-
-def chart_json(figure: dict[str, Any]) -> Markup:
-    """A chart as JSON for a script element. No text in it can end the element."""
-    return Markup(json.dumps(figure, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))

@@ -7,6 +7,7 @@ protocol (`tests/test_protocol_folders.py`).
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -65,6 +66,18 @@ class PageParts:
     definitions: tuple[tuple[str, str], ...]
 
 
+class Command(NamedTuple):
+    """A command of `python -m spark_reports` that one protocol adds.
+
+    `run` gets the parsed arguments, prints what is wrong on standard error, and returns the exit code.
+    """
+
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """One protocol's declaration to reports.
@@ -75,6 +88,7 @@ class Manifest:
     - `page`: see `PageParts`.
     - `csv_columns`, `csv_lines(run)`: of figures.csv.
     - `result_lines(run)`: the lines that the command line prints at the end.
+    - `commands`: see `Command`.
     """
 
     name: str
@@ -84,3 +98,4 @@ class Manifest:
     csv_columns: tuple[str, ...]
     csv_lines: Callable[[Run], list[dict[str, Any]]]
     result_lines: Callable[[Run], list[str]]
+    commands: tuple[Command, ...] = ()

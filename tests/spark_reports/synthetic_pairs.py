@@ -1,6 +1,6 @@
 """Synthetic pairs for the tests of the comparison. Nothing here was measured.
 
-`script/real-brokers` writes such files; the shape of a line is that of `spark_reports/fidelity/pairs.py`.
+`script/real-brokers` writes such files; the shape of a line is that of `spark_reports/protocols/pulsar/fidelity/pairs.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from simulator import load_scenario
 from spark_reports.cli import main
-from spark_reports.fidelity.pairs import read_jobs
-from spark_reports.fidelity.summary import summary_of
+from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
+from spark_reports.protocols.pulsar.fidelity.summary import summary_of
 
 MARKERS = ("snapshot-request", "snapshot-response", "snapshot", "update")
 

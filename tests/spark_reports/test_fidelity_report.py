@@ -15,11 +15,11 @@ from urllib.parse import unquote
 import pytest
 
 from spark_reports.cli import main
-from spark_reports.fidelity.content import cause_name, content_of, figure, percent
-from spark_reports.fidelity.document import BEGIN, END, NOT_MEASURED, table
-from spark_reports.fidelity.fields import PairsError
-from spark_reports.fidelity.pairs import read_jobs
-from spark_reports.fidelity.summary import PAIRS_LISTED, nearest_rank, rounded, summary_of
+from spark_reports.protocols.pulsar.fidelity.content import cause_name, content_of, figure, percent
+from spark_reports.protocols.pulsar.fidelity.document import BEGIN, END, NOT_MEASURED, table
+from spark_reports.protocols.pulsar.fidelity.fields import PairsError
+from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
+from spark_reports.protocols.pulsar.fidelity.summary import PAIRS_LISTED, nearest_rank, rounded, summary_of
 from tests.oracle import paired_statistics as oracle
 from tests.spark_reports.synthetic_pairs import figures, pair, write_job, write_pairs
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from spark_reports.fidelity.statistics import (
+from spark_reports.protocols.pulsar.fidelity.statistics import (
     RESAMPLES,
     SKEWED,
     bootstrap_interval,
@@ -22,8 +22,8 @@ from spark_reports.fidelity.statistics import (
     t_interval,
     within_one_share,
 )
-from spark_reports.fidelity.student import t_probability, t_quantile
-from spark_reports.fidelity.verdict import judge
+from spark_reports.protocols.pulsar.fidelity.student import t_probability, t_quantile
+from spark_reports.protocols.pulsar.fidelity.verdict import judge
 from tests.oracle import paired_statistics as oracle
 
 COUNTS = some.lists(some.integers(0, 200), min_size=2, max_size=60)

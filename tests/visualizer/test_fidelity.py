@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from spark_reports.fidelity.charts import difference_words, main_of
+from spark_reports.protocols.pulsar.fidelity.charts import difference_words, main_of
 from tests.spark_reports.synthetic_pairs import measured_content
 from visualizer.fidelity import views
 

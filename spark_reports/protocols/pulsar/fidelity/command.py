@@ -9,15 +9,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
-from spark_reports.fidelity.content import content_of
-from spark_reports.fidelity.document import checked, write_table
-from spark_reports.fidelity.page import page
-from spark_reports.fidelity.pairs import read_jobs
-from spark_reports.fidelity.run_files import add_runs
-from spark_reports.fidelity.summary import summary_of
+from spark_reports.protocols.pulsar.fidelity.content import content_of
+from spark_reports.protocols.pulsar.fidelity.document import checked, write_table
+from spark_reports.protocols.pulsar.fidelity.fields import PairsError
+from spark_reports.protocols.pulsar.fidelity.page import page
+from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
+from spark_reports.protocols.pulsar.fidelity.run_files import add_runs
+from spark_reports.protocols.pulsar.fidelity.summary import summary_of
+
+HELP = "real brokers beside the simulator: paired differences of what script/real-brokers wrote"
 
 PAGE, DATA = "fidelity.html", "fidelity.json"
 
@@ -46,7 +50,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> int:
+    """Compare and write; returns the exit code, 2 for bad input."""
+    try:
+        compare(given)
+    except PairsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def compare(given: argparse.Namespace) -> None:
     """Compare and write. Raises PairsError."""
     jobs = read_jobs(*given.input)
     if given.write:

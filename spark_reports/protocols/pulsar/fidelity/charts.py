@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from spark_reports.fidelity.verdict import limit_of
 from spark_reports.html.charts import GREY, HARM, INK, LINE, axis, layout
+from spark_reports.protocols.pulsar.fidelity.verdict import limit_of
 
 SIDES: dict[str, dict[str, Any]] = {
     "real": {"name": "real", "colour": GREY, "dash": "solid", "width": 5, "fill": GREY},

@@ -10,15 +10,15 @@ from bisect import bisect_right
 from statistics import fmean
 from typing import Any
 
-from spark_reports.fidelity.measures import Measure, measures_of, pooled_ms
-from spark_reports.fidelity.pairs import Figures, Job, Pair
-from spark_reports.fidelity.statistics import (
+from spark_reports.protocols.pulsar.fidelity.measures import Measure, measures_of, pooled_ms
+from spark_reports.protocols.pulsar.fidelity.pairs import Figures, Job, Pair
+from spark_reports.protocols.pulsar.fidelity.statistics import (
     equal_share,
     ks_permutation_p,
     paired_interval,
     within_one_share,
 )
-from spark_reports.fidelity.verdict import RUNS_WANTED, judge, limit_of
+from spark_reports.protocols.pulsar.fidelity.verdict import RUNS_WANTED, judge, limit_of
 
 PAIRS_LISTED = 8
 """Pairs with the largest differences that are listed for a job."""

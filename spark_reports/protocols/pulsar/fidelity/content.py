@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from simulator import cause_texts
-from spark_reports.fidelity import charts
-from spark_reports.fidelity.charts import difference_words, main_of, signed, title_of
-from spark_reports.fidelity.definitions import definitions
-from spark_reports.fidelity.measures import MESSAGE_LABELS
 from spark_reports.html.numbers import plural
+from spark_reports.protocols.pulsar.fidelity import charts
+from spark_reports.protocols.pulsar.fidelity.charts import difference_words, main_of, signed, title_of
+from spark_reports.protocols.pulsar.fidelity.definitions import definitions
+from spark_reports.protocols.pulsar.fidelity.measures import MESSAGE_LABELS
 
 OVERVIEW_HEAD = (
     "job",

@@ -14,9 +14,9 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from simulator import ENGINE_VERSION
-from spark_reports.fidelity.run_files import links
-from spark_reports.html.page import DRAW, chart_json
+from spark_reports.html.drawing import DRAW, chart_json
 from spark_reports.html.templates import render
+from spark_reports.protocols.pulsar.fidelity.run_files import links
 
 
 def page(content: dict[str, Any], folders: dict[str, Path], out: Path) -> str:
@@ -24,9 +24,11 @@ def page(content: dict[str, Any], folders: dict[str, Path], out: Path) -> str:
 
     blocks = [*content["overview"], *(block for job in content["jobs"] for block in job["blocks"])]
     style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
-    own = files("spark_reports.fidelity").joinpath("fidelity.css").read_text(encoding="utf-8")
+    own = (
+        files("spark_reports.protocols.pulsar.fidelity").joinpath("fidelity.css").read_text(encoding="utf-8")
+    )
     return render(
-        "fidelity/templates/page.html",
+        "protocols/pulsar/fidelity/templates/page.html",
         content=content,
         engine=ENGINE_VERSION,
         style=Markup(style + own),

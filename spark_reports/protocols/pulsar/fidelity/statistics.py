@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from spark_reports.fidelity.student import t_quantile
+from spark_reports.protocols.pulsar.fidelity.student import t_quantile
 
 LEVEL = 0.95
 """Confidence level of all intervals."""

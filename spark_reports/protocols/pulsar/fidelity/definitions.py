@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spark_reports.fidelity.statistics import RESAMPLES, SKEWED
 from spark_reports.html.definitions import from_glossary
+from spark_reports.protocols.pulsar.fidelity.statistics import RESAMPLES, SKEWED
 
 
 def definitions() -> tuple[tuple[str, str], ...]:

@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from spark_reports.fidelity.content import overview
-from spark_reports.fidelity.fields import PairsError
+from spark_reports.protocols.pulsar.fidelity.content import overview
+from spark_reports.protocols.pulsar.fidelity.fields import PairsError
 
 BEGIN, END = "<!-- measured: real brokers -->", "<!-- end: real brokers -->"
 BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)

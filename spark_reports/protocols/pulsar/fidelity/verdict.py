@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spark_reports.fidelity.statistics import Interval
+from spark_reports.protocols.pulsar.fidelity.statistics import Interval
 
 NEGLIGIBLE_MESSAGES = 0.5
 NEGLIGIBLE_SHARE = 0.03

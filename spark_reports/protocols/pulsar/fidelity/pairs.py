@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from spark_reports.fidelity.fields import PairsError, Reader
+from spark_reports.protocols.pulsar.fidelity.fields import PairsError, Reader
 
 RUNS_MOST = 10_000
 """Most runs of a job: the bootstrap's memory grows with it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from spark_reports.fidelity.pairs import MESSAGES, Figures, Job
+from spark_reports.protocols.pulsar.fidelity.pairs import MESSAGES, Figures, Job
 
 MESSAGE_LABELS = {
     "duplicates": "duplicates",
