@@ -10,7 +10,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from simulator import load_scenario
+from simulator import ENGINE_VERSION, World, load_scenario
+from simulator.trace.files import write_trace
 from spark_reports.cli import main
 from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
 from spark_reports.protocols.pulsar.fidelity.summary import summary_of
@@ -87,6 +88,22 @@ def write_job(folder: Path, job: str, runs: int, shift: int = 0, failovers: int 
     return write_pairs(folder / job, lines)
 
 
+def write_recorded(path: Path, day: str) -> str:
+    """A trace file with the date of a recording; returns the digest of its rows. It is simulated."""
+    world = World.open("two-regions")
+    world.run(until_us=1_200_000)
+    meta = {
+        "engine_version": ENGINE_VERSION,
+        "scenario": world.scenario.canonical_text,
+        "seed": world.seed,
+        "commands": [],
+        "until_us": world.now_us,
+        "recorded": {"pulsar": "4.2.4", "date": day},
+    }
+    write_trace(path, world.trace, meta)
+    return world.digest()
+
+
 def measured_content(folder: Path) -> Path:
     """A file as the site shows it, from two synthetic jobs; three runs have a scenario."""
     for job, shift in (("three-regions", 2), ("two-regions", 0)):
@@ -96,7 +113,7 @@ def measured_content(folder: Path) -> Path:
         run = folder / "in" / "three-regions" / row["folder"]
         run.mkdir()
         (run / "scenario.yaml").write_text(load_scenario("three-regions").canonical_text)
-        (run / "real.jsonl").write_text(json.dumps({"trace_sha256": "0" * 64}) + "\n")
+        write_recorded(run / "real.jsonl", "2026-01-02")
     site = folder / "measured.json"
     arguments = ["fidelity", "--input", str(folder / "in"), "--out", str(folder / "out"), "--site", str(site)]
     assert main(arguments) == 0

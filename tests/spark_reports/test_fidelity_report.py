@@ -21,7 +21,14 @@ from spark_reports.protocols.pulsar.fidelity.fields import PairsError
 from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
 from spark_reports.protocols.pulsar.fidelity.summary import PAIRS_LISTED, nearest_rank, rounded, summary_of
 from tests.oracle import paired_statistics as oracle
-from tests.spark_reports.synthetic_pairs import figures, pair, write_job, write_pairs
+from tests.spark_reports.synthetic_pairs import (
+    figures,
+    measured_content,
+    pair,
+    write_job,
+    write_pairs,
+    write_recorded,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -216,6 +223,14 @@ def test_the_page_opens_offline_and_links_to_the_files_of_runs(tmp_path):
         assert f'<script type="application/json" id="{name}">' in html
 
 
+def test_the_first_listed_pairs_have_scenario_and_digest_of_the_recording(tmp_path):
+    content = json.loads(measured_content(tmp_path).read_text())
+    (rows,) = [block["rows"] for block in content["jobs"][0]["blocks"] if block["kind"] == "pairs"]
+    digest = write_recorded(tmp_path / "again.jsonl", "2026-01-02")
+    assert [row.get("recording") for row in rows[:4]] == [digest, digest, digest, None]
+    assert all(row["scenario"].startswith("format: 1\nname: three-regions\n") for row in rows[:3])
+
+
 def broken(line: dict[str, Any], path: str, value: Any = None) -> dict[str, Any]:
     """The line with one field changed, or taken away."""
     found = json.loads(json.dumps(line))
@@ -274,10 +289,12 @@ def test_a_date_is_read_from_the_recorded_trace_where_the_line_has_none(tmp_path
     for line, day in zip(lines, ("2026-03-01T10:00:00Z", "2026-03-02")):
         run = path.parent / Path(line["folder"]).name
         run.mkdir()
-        meta = {"recorded": {"pulsar": "4.2.4", "date": day}}
-        (run / "real.jsonl").write_text(json.dumps(meta) + "\n{}\n")
+        write_recorded(run / "real.jsonl", day)
     (job,) = read_jobs(tmp_path)
     assert (job.first_date, job.last_date) == ("2026-03-01", "2026-03-02")
+    (run / "real.jsonl").write_text("{}\n")
+    with pytest.raises(PairsError, match=re.escape(str(run / "real.jsonl"))):
+        read_jobs(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from simulator.trace.files import TraceFileError, read_meta
 from spark_reports.protocols.pulsar.fidelity.fields import PairsError, Reader
 
 RUNS_MOST = 10_000
@@ -181,8 +182,7 @@ def _date(reader: Reader, trace: Path) -> str:
     if "date" in reader.value:
         found = reader.at("date")
     elif trace.is_file():
-        with trace.open(encoding="utf-8") as file:
-            found = Reader(f"{trace} line 1", "", json.loads(file.readline())).at("recorded").at("date")
+        found = Reader(str(trace), "", _meta(trace)).at("recorded").at("date")
     else:
         raise reader.wrong(f"has no date, and there is no {trace}", "a field date, or the folder of the run")
     text = found.text()
@@ -190,6 +190,13 @@ def _date(reader: Reader, trace: Path) -> str:
         return date.fromisoformat(text[:10]).isoformat()
     except ValueError as error:
         raise found.wrong(f"is {text!r}", "the day of the run as YYYY-MM-DD") from error
+
+
+def _meta(trace: Path) -> dict[str, Any]:
+    try:
+        return read_meta(trace)
+    except TraceFileError as error:
+        raise PairsError(f"{trace}: {error}") from error
 
 
 def _figures(reader: Reader) -> Figures:

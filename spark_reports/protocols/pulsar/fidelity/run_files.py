@@ -6,11 +6,12 @@ run from its scenario, and of the real one from the scenario and the digest of i
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from simulator.trace.files import TraceFileError, read_meta
 
 RUN_FILES = {"real": "real.jsonl", "simulated": "simulated.jsonl", "scenario": "scenario.yaml"}
 """The files of a run that the report links to, where they exist."""
@@ -46,13 +47,8 @@ def _text(path: Path) -> str | None:
 
 
 def _digest(path: Path) -> str | None:
-    """The digest of a recorded trace, from its first line."""
-    if not path.is_file():
+    """The digest of a recorded trace; None for a file that is no trace, which the site could not open."""
+    try:
+        return str(read_meta(path)["trace_sha256"]) if path.is_file() else None
+    except TraceFileError:
         return None
-    with path.open(encoding="utf-8") as file:
-        try:
-            meta = json.loads(file.readline())
-        except ValueError:
-            return None
-    digest = meta.get("trace_sha256") if isinstance(meta, dict) else None
-    return digest if isinstance(digest, str) else None
