@@ -17,6 +17,9 @@ SIDES: dict[str, dict[str, Any]] = {
     "simulated": {"name": "simulated", "colour": INK, "dash": "dash", "width": 1.75, "fill": "rgba(0,0,0,0)"},
 }
 
+FEW = 5
+"""Range of messages up to which every whole number gets a tick, and nothing between them."""
+
 MARGIN = {"l": 48, "r": 12, "t": 34, "b": 40}
 
 
@@ -87,7 +90,7 @@ def shares(values: list[list[float]], unit: str) -> dict[str, Any]:
     curves = {
         side: _steps(sorted((row[place], row[2]) for row in values)) for place, side in enumerate(SIDES)
     }
-    return _curves(curves, unit, "hv")
+    return _curves(curves, unit)
 
 
 def durations(curves: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +99,7 @@ def durations(curves: dict[str, Any]) -> dict[str, Any]:
         side: ([at for at, _ in curve["at"]], [share for _, share in curve["at"]])
         for side, curve in curves.items()
     }
-    return _curves(found, "ms", "linear")
+    return _curves(found, "ms")
 
 
 def scatter(values: list[list[float]], unit: str) -> dict[str, Any]:
@@ -204,7 +207,7 @@ def _steps(counted: list[tuple[float, float]]) -> tuple[list[float], list[float]
     return values, found
 
 
-def _curves(curves: dict[str, tuple[list[float], list[float]]], unit: str, shape: str) -> dict[str, Any]:
+def _curves(curves: dict[str, tuple[list[float], list[float]]], unit: str) -> dict[str, Any]:
     first = min((xs[0] for xs, _ in curves.values() if xs), default=0)
     last = max((xs[-1] for xs, _ in curves.values() if xs), default=1)
     return {
@@ -219,7 +222,7 @@ def _curves(curves: dict[str, tuple[list[float], list[float]]], unit: str, shape
                     "color": look["colour"],
                     "dash": look["dash"],
                     "width": look["width"],
-                    "shape": shape,
+                    "shape": "hv",
                 },
                 "hovertemplate": "%{y:.0%} up to %{x} " + unit + "<extra>" + look["name"] + "</extra>",
             }
@@ -231,7 +234,7 @@ def _curves(curves: dict[str, tuple[list[float], list[float]]], unit: str, shape
             260,
             margin=MARGIN,
             hovermode="closest",
-            xaxis=axis(unit),
+            xaxis=axis(unit, **({"dtick": 1} if unit == "messages" and last - first <= FEW else {})),
             yaxis=axis("share", tickformat=".0%", range=[0, 1.03], gridcolor=LINE),
         ),
     }
