@@ -98,7 +98,7 @@ def write_recorded(path: Path, day: str) -> str:
         "seed": world.seed,
         "commands": [],
         "until_us": world.now_us,
-        "recorded": {"pulsar": "4.2.4", "date": day},
+        "recorded": {"pulsar": "4.2.4", "date": day, "measured": ["deliveries"], "inferred": ["causes"]},
     }
     write_trace(path, world.trace, meta)
     return world.digest()

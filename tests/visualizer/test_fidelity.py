@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from simulator import recordings
 from spark_reports.protocols.pulsar.fidelity.charts import difference_words, main_of
 from tests.spark_reports.synthetic_pairs import measured_content
 from visualizer.fidelity import views
@@ -61,6 +62,23 @@ def test_a_simulated_run_of_a_listed_pair_opens_as_a_lab(client, content):
     texts = [html.unescape(one) for one in re.findall(r'name="yaml" value="([^"]*)"', page)]
     assert len(texts) == 3, "the first pairs have a scenario"
     answer = client.post("/labs/", {"yaml": texts[0]})
+    assert answer.status_code == 302 and answer["Location"].startswith("/labs/")
+
+
+def test_a_real_run_opens_where_the_server_has_its_recording(client, content, tmp_path):
+    pairs = next(block for block in content["jobs"][0]["blocks"] if block["kind"] == "pairs")
+    digest, folder = (
+        pairs["rows"][0]["recording"],
+        tmp_path / "in" / "three-regions" / pairs["rows"][0]["folder"],
+    )
+    offered = f'name="recording" value="{digest}"'
+    assert offered not in client.get("/fidelity/").content.decode()
+    recordings.use_folder(folder)
+    try:
+        assert offered in client.get("/fidelity/").content.decode()
+        answer = client.post("/labs/", {"recording": digest})
+    finally:
+        recordings.leave_folder(folder)
     assert answer.status_code == 302 and answer["Location"].startswith("/labs/")
 
 

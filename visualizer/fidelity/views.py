@@ -1,7 +1,8 @@
 """The page `/fidelity/`: the committed comparison of real brokers with the simulator.
 
 Rules: it shows `measured.json` and computes nothing; `python -m spark_reports fidelity … --site` writes that
-file. A run is opened as a lab by a POST of its scenario, like every scenario text.
+file. A simulated run is opened as a lab by a POST of its scenario, like every scenario text. A real one is
+opened by the digest of its recording, where the server has the file (docs/recordings.md).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from simulator import recordings
+
 MEASURED = Path(__file__).with_name("measured.json")
 """The content of the page; null while nothing has been measured with this version."""
 
@@ -21,7 +24,9 @@ MEASURED = Path(__file__).with_name("measured.json")
 @require_safe
 def fidelity(request: HttpRequest) -> HttpResponse:
     """The page."""
-    return render(request, "visualizer/fidelity.html", {"content": measured(), "headings": PAIR_HEADINGS})
+    digests = [one.digest for one in recordings.listed() if isinstance(one, recordings.RecordedFile)]
+    shown = {"content": measured(), "headings": PAIR_HEADINGS, "recordings": digests}
+    return render(request, "visualizer/fidelity.html", shown)
 
 
 PAIR_HEADINGS = (
