@@ -12,6 +12,7 @@ from pathlib import Path
 
 from script.real_brokers.arguments import Arguments, parse
 from script.real_brokers.install import Installation, InstallationError, installed
+from script.real_brokers.jobs import job_names, job_text
 from script.real_brokers.live_run import RunError
 from script.real_brokers.machine import busy, check_memory, load_average
 from script.real_brokers.output import write_pairs, write_run, write_text
@@ -21,11 +22,13 @@ from script.real_brokers.playable import problems
 from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
 from script.real_brokers.rig import Rig, Stopping
+from script.real_brokers.versions import version_for
 from script.support.processes import Stopped, Supervisor, say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.builtin import builtin_text, scenario_names
-from simulator.scenarios.loader import load_scenario
-from simulator.scenarios.problems import Problem, ScenarioError
+from simulator.scenarios.loader import load_scenario, load_scenario_text
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.problems import Problem, ScenarioError, suggestion
 
 EXIT_FINE, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 
@@ -55,40 +58,60 @@ def play_all(arguments: Arguments) -> int:
     except ScenarioError as error:
         say(str(error))
         return EXIT_BAD_INPUT
-    for scenario in scenarios:
-        say(f"{scenario.name}: can be played on Pulsar {arguments.version}.")
+    for scenario, version in scenarios:
+        say(f"{scenario.name}: can be played on Pulsar {version}.{title_of(scenario, arguments)}")
     if arguments.check:
         return EXIT_FINE
-    installation = installed(arguments.version, say)
-    check_memory(max(len(scenario.clusters) for scenario in scenarios))
+    versions = dict.fromkeys(version for _scenario, version in scenarios)
+    installations = {version: installed(version, say) for version in versions}
+    check_memory(max(len(scenario.clusters) for scenario, _version in scenarios))
     # commands of runs are timed: a thread that waits for the interpreter must not wait for 5 ms
     sys.setswitchinterval(0.0005)
-    failed = [play(scenario, installation, arguments) for scenario in scenarios]
+    failed = [play(scenario, installations[version], arguments) for scenario, version in scenarios]
     return EXIT_FAILED if any(failed) else EXIT_FINE
 
 
-def load_all(names: Sequence[str], version: str) -> list[PulsarScenario]:
-    """The scenarios; raises ScenarioError with everything that cannot be loaded or played."""
-    loaded: dict[str, PulsarScenario] = {}
+def title_of(scenario: PulsarScenario, arguments: Arguments) -> str:
+    """The title where scenarios are only listed."""
+    return f" {scenario.title}" if arguments.check else ""
+
+
+def load_all(names: Sequence[str], given: str | None) -> list[tuple[PulsarScenario, str]]:
+    """The scenarios, each with its version; raises ScenarioError with all that cannot be loaded or played."""
+    loaded: dict[str, tuple[PulsarScenario, str]] = {}
     found: list[Problem] = []
     for name in names:
         try:
-            scenario = load_scenario(name)
+            scenario, text, source = load_one(name)
         except ScenarioError as error:
             found += error.problems
             continue
-        builtin = name in scenario_names()
-        text = builtin_text(name) if builtin else Path(name).read_text(encoding="utf-8")
-        mine = problems(scenario, text, f"{name}.yaml" if builtin else name, version)
+        version = given or version_for(scenario.options)
+        mine = problems(scenario, text, source, version)
         if scenario.name in loaded:
             what, right = f"{scenario.name} is the name of two scenarios", "give them different names"
             mine.append(Problem(name, None, None, "name", what, right))
         found += mine
         if not mine and isinstance(scenario, PulsarScenario):
-            loaded[scenario.name] = with_version(scenario, version)
+            loaded[scenario.name] = with_version(scenario, version), version
     if found:
         raise ScenarioError(found)
     return list(loaded.values())
+
+
+def load_one(name: str) -> tuple[Scenario, str, str]:
+    """The scenario of a job, a built-in one, or that of a file; with its text and the source for problems."""
+    if name in job_names():
+        text, source = job_text(name), f"{name}.yaml"
+        return load_scenario_text(text, source), text, source
+    if name in scenario_names():
+        return load_scenario(name), builtin_text(name), f"{name}.yaml"
+    if Path(name).suffix not in (".yaml", ".yml") and not Path(name).exists():
+        known = suggestion(name, (*job_names(), *scenario_names()))
+        right = f"name a job, a built-in scenario or a .yaml file: {known}"
+        what = "no job and no built-in scenario has this name"
+        raise ScenarioError([Problem(name, None, None, "", what, right)])
+    return load_scenario(name), Path(name).read_text(encoding="utf-8"), name
 
 
 def play(scenario: PulsarScenario, installation: Installation, arguments: Arguments) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from script.real_brokers.jobs import job_names
 from script.real_brokers.versions import DEFAULT_VERSION, OLDER_VERSION, numbers
 
 DEFAULT_RUNS = 20
@@ -17,12 +18,12 @@ RUNS_AT_ONCE = 20
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the command was asked to do."""
+    """What the command was asked to do; without a version each scenario has its own."""
 
     scenarios: tuple[str, ...]
     runs: int
     at_once: int
-    version: str
+    version: str | None
     out: Path
     keep_data: bool
     check: bool
@@ -35,7 +36,12 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         description="Plays scenarios on real Pulsar brokers and on the engine, and writes both results "
         "(docs/real-brokers.md).",
     )
-    parser.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a built-in scenario or a file")
+    parser.add_argument(
+        "scenarios", nargs="*", metavar="SCENARIO", help="a job, a built-in scenario or a file"
+    )
+    parser.add_argument(
+        "--jobs", action="store_true", help="all jobs of the comparison; with --check this lists them"
+    )
     parser.add_argument(
         "--runs", type=_count, default=DEFAULT_RUNS, help=f"runs of each scenario (default {DEFAULT_RUNS})"
     )
@@ -49,19 +55,27 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         "--pulsar",
         metavar="VERSION",
         type=_version,
-        default=DEFAULT_VERSION,
-        help=f"version of the brokers (default {DEFAULT_VERSION}; {OLDER_VERSION} is also tested)",
+        help=f"version of the brokers (default {DEFAULT_VERSION}, and {OLDER_VERSION} for a scenario with "
+        "snapshotCacheRule: oldest-first)",
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the results")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder for the results; required without --check"
+    )
     parser.add_argument("--keep-data", action="store_true", help="keep the brokers' data after the runs")
     parser.add_argument("--check", action="store_true", help="only say whether the scenarios can be played")
     given = parser.parse_args(words)
+    if not given.scenarios and not given.jobs:
+        parser.error("name at least one SCENARIO, or use --jobs for all jobs")
+    if given.jobs and given.pulsar:
+        parser.error("each job has its own version; leave out --pulsar, or name the jobs instead of --jobs")
+    if given.out is None and not given.check:
+        parser.error("name the folder for the results with --out DIR")
     return Arguments(
-        tuple(dict.fromkeys(given.scenarios)),
+        tuple(dict.fromkeys([*given.scenarios, *(job_names() if given.jobs else ())])),
         given.runs,
         given.at_once,
         given.pulsar,
-        given.out.resolve(),
+        (given.out or Path()).resolve(),
         given.keep_data,
         given.check,
     )

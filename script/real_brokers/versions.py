@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
+
+from simulator.scenarios.settings import OPTIONS
 
 DEFAULT_VERSION = "4.2.4"
 OLDER_VERSION = "4.0.7"
@@ -34,3 +37,8 @@ def options_of(version: str) -> dict[str, Any]:
 def newest_with(rule: str) -> str:
     """A tested version with this cache rule."""
     return OLDER_VERSION if rule == "oldest-first" else DEFAULT_VERSION
+
+
+def version_for(options: Mapping[str, Any]) -> str:
+    """The tested version on which a scenario with these options is played."""
+    return newest_with(options.get("snapshotCacheRule", OPTIONS["snapshotCacheRule"].default))

@@ -9,6 +9,7 @@ import pytest
 from script.real_brokers import __main__ as command
 from script.real_brokers import machine
 from script.real_brokers.install import Installation, InstallationError
+from script.real_brokers.jobs import job_names
 from script.real_brokers.play import Played
 from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
@@ -34,7 +35,35 @@ def test_everything_that_cannot_be_played_is_named_before_anything_starts(capsys
     code, text = run(capsys, "two-regions", "update-in-flight", "no-such", "--out", str(tmp_path))
     assert code == 2
     assert "update-in-flight.yaml:29:" in text and "marker.delay cannot be played" in text
-    assert "no built-in scenario has this name" in text
+    assert "no-such: no job and no built-in scenario has this name" in text
+
+
+def test_a_job_is_played_by_its_name_on_its_own_version(capsys):
+    code, text = run(capsys, "two-regions-100", "backlog-oldest-first", "--check")
+    assert code == 0
+    assert "two-regions-100: can be played on Pulsar 4.2.4. Planned failover, 100 messages/s" in text
+    assert "backlog-oldest-first: can be played on Pulsar 4.0.7." in text
+    code, text = run(capsys, "backlog-oldest-first", "--pulsar", "4.2.4", "--check")
+    assert code == 2 and "use --pulsar 4.0.7" in text
+
+
+def test_jobs_lists_every_job_and_a_scenario_named_with_it(capsys):
+    code, text = run(capsys, "two-regions", "unload", "--jobs", "--check")
+    assert code == 0
+    listed = [line.split(":")[0] for line in text.splitlines()]
+    assert listed[:2] == ["two-regions", "unload"] and sorted(listed[1:]) == list(job_names())
+
+
+def test_each_scenario_is_played_on_the_installation_of_its_version(capsys, tmp_path, monkeypatch):
+    played = []
+    monkeypatch.setattr(command, "installed", lambda version, _say: Installation(version, "java", ""))
+    monkeypatch.setattr(command, "check_memory", lambda _clusters: None)
+    monkeypatch.setattr(
+        command, "play", lambda one, installed, _: played.append((one.name, installed.version)) or 0
+    )
+    code, _text = run(capsys, "backlog-spread", "backlog-oldest-first", "--out", str(tmp_path))
+    assert code == 0
+    assert played == [("backlog-spread", "4.2.4"), ("backlog-oldest-first", "4.0.7")]
 
 
 def test_a_scenario_may_be_a_file(capsys, tmp_path):
@@ -51,7 +80,8 @@ def test_a_scenario_may_be_a_file(capsys, tmp_path):
     ("words", "expected"),
     [
         (["two-regions"], "--out"),
-        (["--out", "x"], "SCENARIO"),
+        (["--out", "x"], "name at least one SCENARIO, or use --jobs"),
+        (["--jobs", "--pulsar", "4.0.7", "--out", "x"], "each job has its own version"),
         (["two-regions", "--out", "x", "--runs", "0"], "write 1 to 10000"),
         (["two-regions", "--out", "x", "--pulsar", "latest"], "write three numbers, such as 4.2.4"),
     ],
