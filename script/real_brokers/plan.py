@@ -25,7 +25,14 @@ US_NS = 1_000
 DEFAULT_PERIOD_US = 1_000_000
 PERIOD_SETTING = "replicatedSubscriptionsSnapshotFrequencyMillis"
 
-SHARED_COMMANDS = ("cluster.crash", "cluster.restart", "link.cut", "link.heal", "link.slow")
+SHARED_COMMANDS = (
+    "cluster.crash",
+    "cluster.restart",
+    "link.cut",
+    "link.partition",
+    "link.heal",
+    "link.slow",
+)
 """Commands that concern clusters and links, so every run of a batch at the same time."""
 
 KEYS_MAX = 10_000
@@ -110,14 +117,22 @@ def make_run(scenario: PulsarScenario, number: int, label: str | None = None) ->
     producers = {
         name: _with_phase(producer, scenario, number) for name, producer in scenario.producers.items()
     }
+    played = replace(scenario, commands=tuple(_of_processes(spec) for spec in scenario.commands))
     changed = replace(
-        shifted(scenario, moved_from, offset_us),
+        shifted(played, moved_from, offset_us),
         producers=producers,
         seed=scenario.seed + number,
         expect={},
         compare={},
     )
     return RunPlan(scenario.name, label or f"r{number:03d}", written(changed), offset_us, moved_from)
+
+
+def _of_processes(spec: CommandSpec) -> CommandSpec:
+    """A crash as the rig performs it: the broker process is killed, its host runs on."""
+    if spec.do != "cluster.crash":
+        return spec
+    return replace(spec, arguments={**spec.arguments, "fault": "process"})
 
 
 def with_version(scenario: PulsarScenario, version: str) -> PulsarScenario:

@@ -63,6 +63,7 @@ COMMANDS = {
     "cluster.crash": (),
     "cluster.restart": (),
     "link.cut": (),
+    "link.partition": (),
     "link.slow": (),
     "link.heal": (),
     "topic.unload": ("broker",),
@@ -194,6 +195,9 @@ def _commands(scenario: PulsarScenario) -> Iterator[Found]:
         for argument in COMMANDS[spec.do]:
             if spec.arguments.get(argument) is not None:
                 yield f"{path}.{argument}", "this argument cannot be played", "leave it out"
+        if spec.arguments.get("fault") == "host":
+            what = "the hosts of all clusters are this machine, so only their processes can fail"
+            yield f"{path}.fault", what, "use process, or leave it out, which means process here"
         position = spec.arguments.get("position")
         if spec.do == "subscription.reset" and position not in (None, "earliest", "latest"):
             what = "a broker chooses the numbers of its ledgers, so no position is known before the run"

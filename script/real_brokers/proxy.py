@@ -4,10 +4,11 @@ Each ordered pair of clusters has one proxy, through which the broker of the fir
 the second. What the first sends travels on the link `first -> second`, the responses on `second -> first`.
 
 Rules: bytes keep their order. A chunk is delivered one latency after it was read, later if the bandwidth
-delays it. A cut link holds its bytes and delivers them after the heal, as TCP does when a network is
-interrupted for a short time. Bytes that a killed process had sent are still delivered, and then the end of
-the connection. A connection holds at most `HELD_MAX_BYTES` each way, as with a full TCP window. The process
-speaks the protocol of `process.py` and ends when its standard input ends.
+delays it. A partitioned link holds its bytes and delivers them after the heal, as TCP does. A cut breaks the
+connections that the first cluster opened, with what they hold, and refuses new ones. Bytes that a killed
+process had sent are still delivered, and then the end of the connection. A connection holds at most
+`HELD_MAX_BYTES` each way, as with a full TCP window. The process speaks the protocol of `process.py` and ends
+when its standard input ends.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Link:
     latency: Sampler
     bandwidth_bytes_per_s: int | None = None
     open: asyncio.Event = field(default_factory=asyncio.Event)
+    is_cut: bool = False
     drawn: int = 0
     free_at_s: float = 0.0
 
@@ -127,7 +129,7 @@ class Proxies:
     def __init__(self) -> None:
         self.links: dict[Pair, Link] = {}
         self._servers: list[asyncio.Server] = []
-        self._connections: list[asyncio.Task[None]] = []
+        self._writers: dict[Pair, set[asyncio.StreamWriter]] = {}
 
     def link(
         self, source: str, target: str, latency: dict[str, Any], bandwidth_bytes_per_s: int | None = None
@@ -144,6 +146,9 @@ class Proxies:
         out, back = self.links[source, target], self.links[target, source]
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if out.is_cut:
+                writer.transport.abort()
+                return
             try:
                 far_reader, far_writer = await asyncio.open_connection(HOST, target_port)
             except OSError:
@@ -151,14 +156,25 @@ class Proxies:
                 return
             for one in (writer, far_writer):
                 one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            both = {writer, far_writer}
+            writers = self._writers.setdefault((source, target), set())
+            writers |= both
             there = Direction(out, reader, far_writer).run()
             await asyncio.gather(there, Direction(back, far_reader, writer).run())
+            writers -= both
 
         self._servers.append(await asyncio.start_server(accept, HOST, port))
         return {}
 
     def cut(self, source: str, target: str) -> dict[str, Any]:
-        """Let nothing pass."""
+        """Break the connections that `source` opened to `target`, and refuse new ones."""
+        self.links[source, target].is_cut = True
+        for writer in self._writers.pop((source, target), set()):
+            writer.transport.abort()
+        return {}
+
+    def partition(self, source: str, target: str) -> dict[str, Any]:
+        """Let nothing pass; connections hold what is sent."""
         self.links[source, target].open.clear()
         return {}
 
@@ -172,6 +188,7 @@ class Proxies:
         link = self.links[source, target]
         link.change_latency(link.declared)
         link.open.set()
+        link.is_cut = False
         return {}
 
 
@@ -180,8 +197,8 @@ async def answer(proxies: Proxies, line: str) -> str:
     request = json.loads(line)
     request_id, do = request.pop("id"), request.pop("do")
     try:
-        if do not in ("link", "listen", "cut", "slow", "heal"):
-            raise ValueError(f"unknown request {do}; use link, listen, cut, slow or heal")
+        if do not in ("link", "listen", "cut", "partition", "slow", "heal"):
+            raise ValueError(f"unknown request {do}; use link, listen, cut, partition, slow or heal")
         made = getattr(proxies, do)(**request)
         fields = await made if asyncio.iscoroutine(made) else made
         return json.dumps({"id": request_id, "ok": True, **fields})

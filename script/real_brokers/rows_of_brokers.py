@@ -129,6 +129,7 @@ _EFFECTS = {
     "subscription.fail-over": _fail_over,
     "subscription.replicate": _switched,
     "link.cut": _link("link.cut"),
+    "link.partition": _link("link.cut"),
     "link.heal": _link("link.healed"),
     "link.slow": _link("link.slowed"),
     "setting.change": _setting,

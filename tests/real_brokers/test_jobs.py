@@ -95,15 +95,17 @@ def test_what_only_one_job_has_is_in_its_figures():
     assert of("backlog-oldest-first")["by_cause"]["snapshot_evicted"] > 0
     assert of("backlog-spread")["by_cause"]["snapshot_evicted"] == 0
     assert of("cursor-reset")["repeated"] > 20
-    assert of("failover-in-a-cut")["failovers"][0]["stranded"] > 5
+    assert of("failover-in-a-partition")["failovers"][0]["stranded"] > 5
 
 
-@pytest.mark.parametrize("name", ["link-cut", "failover-in-a-cut"])
-def test_no_snapshot_completes_while_a_link_is_cut(name):
+@pytest.mark.parametrize(
+    ("name", "fault"), [("link-cut", "link.cut"), ("failover-in-a-partition", "link.partition")]
+)
+def test_no_snapshot_completes_while_a_link_is_interrupted(name, fault):
     scenario, world = played(name, 3)
     at_us = {spec.do: spec.at_us for spec in scenario.commands}
     completed = [row["at_us"] for row in world.trace.rows(types=("snapshot.completed",))]
-    assert [one for one in completed if at_us["link.cut"] <= one <= at_us["link.heal"]] == []
+    assert [one for one in completed if at_us[fault] <= one <= at_us["link.heal"]] == []
     assert max(completed) > at_us["link.heal"]
 
 

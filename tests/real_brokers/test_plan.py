@@ -53,6 +53,14 @@ def scenario():
     return load_scenario(SCENARIO)
 
 
+def test_a_crash_is_that_of_a_process_for_the_engine_too():
+    text = SCENARIO.replace("do: link.cut, link: west -> east", "do: cluster.crash, cluster: west")
+    run = make_run(load_scenario(text), 1)
+    assert run.scenario.commands[1].arguments["fault"] == "process"
+    written = load_scenario(run.scenario.canonical_text)
+    assert written.commands[1].arguments["fault"] == "process"
+
+
 def test_a_run_shifts_the_commands_from_the_first_fault_on_by_one_offset(scenario):
     run = make_run(scenario, 17)
     assert first_moved(scenario) == 1
@@ -171,9 +179,10 @@ def test_processing_times_that_vary_are_draws_of_the_distribution():
 @pytest.mark.parametrize(
     ("version", "options"),
     [
-        ("4.2.4", {"initialSnapshotCoversOlder": False}),
-        ("4.0.7", {"snapshotCacheRule": "oldest-first", "initialSnapshotCoversOlder": False}),
+        ("4.2.4", {}),
+        ("4.0.7", {"snapshotCacheRule": "oldest-first"}),
     ],
 )
 def test_the_engine_gets_the_options_of_the_brokers_version(scenario, version, options):
-    assert with_version(scenario, version).options == options
+    every = {"initialSnapshotCoversOlder": False, "timing": "measured"}
+    assert with_version(scenario, version).options == {**options, **every}

@@ -44,6 +44,8 @@ def test_a_plain_scenario_can_be_played():
         "do: cluster.crash, cluster: west",
         "do: cluster.restart, cluster: west",
         "do: link.cut, link: west -> east",
+        "do: cluster.crash, cluster: west, fault: process",
+        "do: link.partition, link: west <-> east",
         "do: link.slow, link: west <-> east, latency: 1s",
         "do: link.heal, link: west -> east",
         "do: topic.unload, cluster: west, topic: orders",
@@ -100,6 +102,11 @@ def test_what_cannot_be_played_is_named_with_its_place(parts, place, words):
     (problem,) = found(**parts)
     assert problem.startswith(place)
     assert words in problem
+
+
+def test_the_crash_of_a_host_is_named():
+    (problem,) = found("commands:\n  - {at: 1s, do: cluster.crash, cluster: west, fault: host}\n")
+    assert "commands[0].fault" in problem and "use process" in problem
 
 
 def test_all_problems_are_named_at_once_in_the_order_of_the_file():

@@ -88,11 +88,11 @@ async def test_bytes_pass_both_ways_in_order(linked):
     assert await asyncio.wait_for(reader.readexactly(8), PATIENCE_S) == b"response"
 
 
-async def test_a_cut_link_holds_its_bytes_until_it_is_healed_and_the_other_direction_works(linked):
+async def test_a_partitioned_link_holds_its_bytes_until_it_is_healed_and_the_other_direction_works(linked):
     proxies, far, reader, writer = linked
     writer.write(b"before ")
     await far.until(lambda: far.received == b"before ")
-    proxies.cut("west", "east")
+    proxies.partition("west", "east")
     writer.write(b"held")
     far.writers[0].write(b"back")
     assert await asyncio.wait_for(reader.readexactly(4), PATIENCE_S) == b"back"
@@ -101,9 +101,43 @@ async def test_a_cut_link_holds_its_bytes_until_it_is_healed_and_the_other_direc
     await far.until(lambda: far.received == b"before held")
 
 
+async def test_a_cut_breaks_the_connections_that_the_first_cluster_opened_and_refuses_new_ones(linked):
+    proxies, far, reader, writer = linked
+    writer.write(b"before ")
+    await far.until(lambda: far.received == b"before ")
+    port = writer.get_extra_info("peername")[1]
+    proxies.cut("west", "east")
+    assert await _ends(reader)
+    await far.until(lambda: far.ended)
+    refused, refused_writer = await asyncio.open_connection("127.0.0.1", port)
+    assert await _ends(refused)
+    refused_writer.close()
+    proxies.heal("west", "east")
+    _reader, healed = await asyncio.open_connection("127.0.0.1", port)
+    healed.write(b"after")
+    await far.until(lambda: far.received.endswith(b"after"))
+    healed.close()
+
+
+async def test_a_cut_in_one_direction_leaves_the_other_clusters_connections(linked):
+    proxies, far, reader, writer = linked
+    proxies.cut("east", "west")
+    writer.write(b"there")
+    await far.until(lambda: far.received == b"there")
+    far.writers[0].write(b"back")
+    assert await asyncio.wait_for(reader.readexactly(4), PATIENCE_S) == b"back"
+
+
+async def _ends(reader):
+    try:
+        return await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    except ConnectionResetError:
+        return True
+
+
 async def test_what_a_sender_wrote_before_it_ended_is_delivered_before_the_end(linked):
     proxies, far, _reader, writer = linked
-    proxies.cut("west", "east")
+    proxies.partition("west", "east")
     writer.write(b"last words")
     await writer.drain()
     writer.close()
