@@ -16,7 +16,7 @@ from script.real_brokers.jobs import job_names, job_text
 from script.real_brokers.live_run import RunError
 from script.real_brokers.machine import busy, check_memory, load_average
 from script.real_brokers.output import write_pairs, write_run, write_text
-from script.real_brokers.plan import make_run, with_version
+from script.real_brokers.plan import make_run, runs_at_once, with_version
 from script.real_brokers.play import play_batch, warm_up
 from script.real_brokers.playable import problems
 from script.real_brokers.process import ProcessError
@@ -129,8 +129,9 @@ def play(scenario: PulsarScenario, installation: Installation, arguments: Argume
         with rig:
             rig.start(say)
             warm_up(rig, make_run(scenario, 0))
-            for first in range(1, arguments.runs + 1, arguments.at_once):
-                last = min(first + arguments.at_once - 1, arguments.runs)
+            at_once = arguments.at_once or runs_at_once(scenario)
+            for first in range(1, arguments.runs + 1, at_once):
+                last = min(first + at_once - 1, arguments.runs)
                 warning = busy(load_average())
                 if warning:
                     say(warning)

@@ -12,17 +12,19 @@ from script.real_brokers.versions import DEFAULT_VERSION, OLDER_VERSION, numbers
 
 DEFAULT_RUNS = 20
 RUNS_MAX = 10_000
-RUNS_AT_ONCE = 20
-"""Runs that share the clusters at the same time: 20 use 0.2 cores per cluster at 10 messages a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the command was asked to do; without a version each scenario has its own."""
+    """What the command was asked to do.
+
+    Without `version` each scenario has its own, and without `at_once` as many runs share the clusters as its
+    rate of messages allows.
+    """
 
     scenarios: tuple[str, ...]
     runs: int
-    at_once: int
+    at_once: int | None
     version: str | None
     out: Path
     keep_data: bool
@@ -48,8 +50,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
     parser.add_argument(
         "--at-once",
         type=_count,
-        default=RUNS_AT_ONCE,
-        help=f"runs that share the clusters at the same time (default {RUNS_AT_ONCE})",
+        help="runs that share the clusters at the same time (default: by the scenario's rate of messages)",
     )
     parser.add_argument(
         "--pulsar",

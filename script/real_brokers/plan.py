@@ -41,6 +41,10 @@ KEYS_MAX = 10_000
 BATCH_DELAY_US = 1_000_000
 """The least time after which an incomplete batch is sent: the engine waits until it is complete."""
 
+RUNS_AT_ONCE_MAX = 20
+MESSAGES_PER_S = 400
+"""What runs that share the clusters publish together by default; more would make a small machine late."""
+
 DRAWS_IN_TURN = 1_000
 """Draws of a processing time that varies, which a consumer takes in turn."""
 
@@ -95,6 +99,12 @@ def namespace_of(topic: TopicSpec) -> str:
 def period_us(scenario: PulsarScenario) -> int:
     """The period of the snapshot controller's timer."""
     return int(scenario.settings.get(PERIOD_SETTING, DEFAULT_PERIOD_US // 1000)) * 1000
+
+
+def runs_at_once(scenario: PulsarScenario) -> int:
+    """The number of runs that share the clusters at the same time without making the brokers late."""
+    per_s = sum(1_000_000 // one.every_us for one in scenario.producers.values() if one.every_us)
+    return max(1, min(RUNS_AT_ONCE_MAX, MESSAGES_PER_S // max(1, per_s)))
 
 
 def first_moved(scenario: PulsarScenario) -> int:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from script.real_brokers.jobs import job_text
 from script.real_brokers.plan import (
     as_played,
     commands_in_order,
@@ -14,11 +15,12 @@ from script.real_brokers.plan import (
     make_run,
     processing_us,
     producer_request,
+    runs_at_once,
     shifted,
     with_version,
 )
 from script.real_brokers.play import with_offset
-from simulator import load_scenario
+from simulator import load_scenario, load_scenario_text
 from simulator.scenarios.model import Distribution
 
 SCENARIO = """
@@ -51,6 +53,13 @@ expect:
 @pytest.fixture
 def scenario():
     return load_scenario(SCENARIO)
+
+
+@pytest.mark.parametrize(
+    ("job", "runs"), [("two-regions-10", 20), ("two-regions-100", 4), ("key-shared", 13)]
+)
+def test_as_many_runs_share_the_clusters_as_their_messages_allow(job, runs):
+    assert runs_at_once(load_scenario_text(job_text(job))) == runs
 
 
 def test_a_crash_is_that_of_a_process_for_the_engine_too():
