@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.checks.checks import Checks
-from simulator.protocols.pulsar.checks.consumer_reconnects import ConsumerReconnects
-from simulator.protocols.pulsar.checks.start_retries import StartRetries
+from simulator.protocols.pulsar.recorded.playing import EXACT_DELAYS
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import Trace
 
-NOT_JUDGED = (ConsumerReconnects.claim, StartRetries.claim)
+NOT_JUDGED = tuple(check.claim for check in EXACT_DELAYS)
 """Claims about exact delays between retries."""
 
 _COUNTED = ("duplicates", "redeliveries", "stranded", "lost")

@@ -1,7 +1,8 @@
 """The manifest of recorded runs: without everything that needs the engine's state.
 
 There are no forecasts, what-if changes, admin tools, strategies and snapshot rules. Verdicts, checks,
-stories and terms read only rows, so they are the same.
+stories and terms read only rows, so they are the same, except checks of exact delays: a real client's
+backoff has jitter.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from simulator.protocols.manifest import (
     NotOffered,
     Pictures,
 )
+from simulator.protocols.pulsar.checks.consumer_reconnects import ConsumerReconnects
+from simulator.protocols.pulsar.checks.start_retries import StartRetries
 from simulator.protocols.pulsar.recorded import inspection, sections
 from simulator.protocols.pulsar.recorded.recording import Recording
 from simulator.protocols.pulsar.recorded.system import build
@@ -26,6 +29,9 @@ from simulator.system.admin_tools import AdminError
 
 if TYPE_CHECKING:
     from simulator.system.run_view import RunView
+
+EXACT_DELAYS = (ConsumerReconnects, StartRetries)
+"""Checks of exact delays between retries."""
 
 SECTIONS = {
     "audiences": sections.nothing,
@@ -62,8 +68,10 @@ def with_recordings(manifest: Manifest) -> Manifest:
 
 
 def _recorded(manifest: Manifest) -> Manifest:
+    judged = tuple(one for one in manifest.checks.of_rows if one not in EXACT_DELAYS)
     return replace(
         manifest,
+        checks=replace(manifest.checks, of_rows=judged),
         build=build,
         view=view,
         flights=inspection.flights,
