@@ -51,7 +51,7 @@ def test_a_recording_opens_from_the_gallery(open_page: Callable[..., Page], dige
     page.get_by_label("Search").fill("4.2.4")
     expect(group).to_be_visible()
     expect(page.get_by_text("No scenario matches.")).to_be_hidden()
-    group.locator(".open").click()
+    group.locator(f'.open[aria-describedby="recorded-{digest}"]').click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     expect(page.get_by_text(ORIGIN, exact=True)).to_be_visible()
