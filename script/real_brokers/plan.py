@@ -49,6 +49,7 @@ DRAWS_IN_TURN = 1_000
 """Draws of a processing time that varies, which a consumer takes in turn."""
 
 FAIL_OVER = "subscription.fail-over"
+SUBSCRIBE_TIME = "subscribeTime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +164,22 @@ def shifted(scenario: PulsarScenario, first: int, by_us: int) -> PulsarScenario:
     return replace(scenario, commands=commands, until_us=scenario.until_us + by_us)
 
 
-def as_played(plan: RunPlan, effects_us: dict[int, int], until_us: int) -> RunPlan:
-    """The run with the instants at which its commands took effect, by their numbers."""
+def as_played(
+    plan: RunPlan, effects_us: dict[int, int], until_us: int, subscribe_us: int | None = None
+) -> RunPlan:
+    """The run with the instants at which its commands took effect, by their numbers.
+
+    `subscribe_us`: how long its moved consumers took to subscribe, unless the scenario says so itself.
+    """
     commands = tuple(
         replace(spec, at_us=max(0, effects_us.get(number, spec.at_us)))
         for number, spec in enumerate(plan.scenario.commands)
     )
-    changed = replace(plan.scenario, commands=commands, until_us=until_us)
+    options = plan.scenario.options
+    if subscribe_us is not None:
+        given = {SUBSCRIBE_TIME: Distribution(value_us=subscribe_us), **options}
+        options = {name: given[name] for name in OPTIONS if name in given}
+    changed = replace(plan.scenario, commands=commands, until_us=until_us, options=options)
     return replace(plan, scenario=written(changed))
 
 

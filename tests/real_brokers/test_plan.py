@@ -107,7 +107,17 @@ def test_the_played_scenario_has_the_instants_that_happened(scenario):
     played = as_played(run, {1: 2_345_678, 2: 3_500_001}, 9_000_000)
     assert [spec.at_us for spec in played.scenario.commands] == [1_000_000, 2_345_678, 3_500_001]
     assert played.scenario.until_us == 9_000_000
+    assert played.scenario.options == run.scenario.options
     assert load_scenario(played.scenario.canonical_text) == played.scenario
+
+
+def test_the_played_scenario_has_the_time_that_moved_consumers_took(scenario):
+    run = make_run(scenario, 2)
+    played = as_played(run, {}, 9_000_000, 45_678).scenario
+    assert played.options["subscribeTime"].nominal_us == 45_678
+    assert load_scenario(played.canonical_text) == played
+    given = replace(run, scenario=replace(run.scenario, options=played.options))
+    assert as_played(given, {}, 9_000_000, 1_000).scenario.options == played.options
 
 
 def test_another_offset_moves_only_the_shifted_commands(scenario):

@@ -1,4 +1,4 @@
-"""Time inside a cluster: the phase and drift of ack groups, the time of a delivery, and `timing`."""
+"""Time inside a cluster: phase and drift of ack groups, times of deliveries and subscribes, `timing`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.simulator.test_batched_fast_path import (
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP_US, DRIFT_US = 100 * MS, 500
-SHORTEST_US, LONGEST_US = 5 * MS, 10 * MS
+SHORTEST_US, LONGEST_US = 2 * MS, 12 * MS
 MEASURED = "options: {timing: measured}"
 
 
@@ -157,7 +157,8 @@ def test_without_grouping_phase_and_drift_change_nothing():
 
 # --- the time of a delivery
 
-DELIVERY = "deliveryTime: {distribution: uniform, low: 5ms, high: 10ms}"
+DELIVERY = "deliveryTime: {distribution: uniform, low: 2ms, high: 12ms}"
+SUBSCRIBE = "subscribeTime: {distribution: uniform, low: 10ms, high: 40ms}"
 
 
 def test_every_delivery_takes_its_time():
@@ -165,7 +166,7 @@ def test_every_delivery_takes_its_time():
     assert len(found) > 900
     assert min(found.values()) < SHORTEST_US + 100 and min(found.values()) >= SHORTEST_US
     assert max(found.values()) > LONGEST_US - 100 and max(found.values()) <= LONGEST_US
-    assert abs(sum(found.values()) / len(found) - 7.5 * MS) < 100
+    assert abs(sum(found.values()) / len(found) - 7 * MS) < 200
     assert set(deliveries_us(run(body("deliveryTime: 7ms"), until="1s")).values()) == {7 * MS}
 
 
@@ -330,11 +331,66 @@ def test_a_redelivery_draws_its_own_time():
     assert spans.isdisjoint(deliveries_us(run(text, until="1s")).values()), "not the draws of the first time"
 
 
+# --- the time of a subscribe
+
+
+def test_a_moved_consumer_is_connected_after_the_time_to_subscribe():
+    text = body(
+        "subscribeTime: 30ms", producer="every: 11ms", subscription=", replicateSubscriptionState: true"
+    )
+    world = open_world(text, until="3s")
+    world.run(until_us=1_234_567)
+    move = {"subscription": "s", "from": "a", "to": "b"}
+    do(world, "subscription.fail-over", **move, mode="planned")
+    world.run()
+    [left] = rows(world, "consumer.disconnected", cluster="a")
+    [connected] = rows(world, "consumer.connected", cluster="b")
+    assert (left["at_us"], connected["at_us"]) == (1_234_567, 1_264_567)
+    assert rows(world, "consumer.connected", cluster="a")[0]["at_us"] == 0, "a run begins connected"
+
+
+def test_an_update_that_arrives_while_a_consumer_subscribes_saves_duplicates():
+    """The snapshot of 1 s completes at 1.08 s; its update arrives at 1.14 s, after the failover of 1.11 s."""
+    text = (
+        body("OPTION", producer="every: 10ms", subscription=", replicateSubscriptionState: true")
+        + "links: {default: {latency: 40ms}}\n"
+    )
+    duplicates = {}
+    for option in ("subscribeTime: 0s", "subscribeTime: 60ms"):
+        world = open_world(text.replace("OPTION", option), until="3s")
+        world.run(until_us=1_110_000)
+        do(world, "subscription.fail-over", **{"subscription": "s", "from": "a", "to": "b"}, mode="crash")
+        world.run()
+        [failover] = world.summary()["failovers"]
+        duplicates[option] = failover["duplicates"]
+    assert duplicates["subscribeTime: 0s"] - duplicates["subscribeTime: 60ms"] >= 90
+
+
+def test_a_client_that_stops_while_it_subscribes_is_not_connected():
+    world = open_world(body("subscribeTime: 30ms", consumer=", start: 1s"), until="2s")
+    world.run(until_us=1_010_000)
+    do(world, "client.kill", client="c")
+    world.run()
+    assert rows(world, "consumer.connected") == []
+
+
+def test_times_to_subscribe_are_drawn_each_time():
+    world = open_world(body(SUBSCRIBE, consumer=", start: 1s"), until="9s")
+    for at_s in range(2, 9):
+        world.run(until_us=at_s * SECOND)
+        do(world, "topic.unload", cluster="a", topic="t")
+    world.run()
+    connected = [row["at_us"] for row in rows(world, "consumer.connected")]
+    begun = [SECOND, *(at_s * SECOND + 100 * MS for at_s in range(2, 9))]
+    took = [at_us - begun_us for at_us, begun_us in zip(connected, begun, strict=True)]
+    assert all(10 * MS <= one <= 40 * MS for one in took) and len(dict.fromkeys(took)) == len(took)
+
+
 # --- all of them
 
 
 def test_timing_measured_stands_for_the_measured_values():
-    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, {DELIVERY}"
+    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, appendTime: 4ms, {SUBSCRIBE}, {DELIVERY}"
     wanted = run(body(written) + _tail_reads_after(10), until="3s").digest()
     assert run(body("timing: measured"), until="3s").digest() == wanted
     nominal = run(body("timing: nominal"), until="3s").digest()
@@ -361,7 +417,7 @@ def test_broker_settings_may_have_measured_values_too(monkeypatch):
 
 
 def test_what_a_scenario_gives_has_precedence_over_timing():
-    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, deliveryTime: 0s"
+    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, appendTime: 0s, subscribeTime: 0s, deliveryTime: 0s"
     text = body(f"timing: measured, {given_}") + _tail_reads_after(0)
     assert run(text, until="1s").digest() == run(body(""), until="1s").digest()
 
@@ -445,7 +501,9 @@ TIMINGS = (
     "ackGroupPhase: drawn, ackGroupDrift: 1us",
     "timing: measured",
     "timing: measured, deliveryTime: 0s",
+    "timing: measured, appendTime: 0s, deliveryTime: 0s",
     "deliveryTime: 3ms",
+    "subscribeTime: 30ms",
 )
 
 

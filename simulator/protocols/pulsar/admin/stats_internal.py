@@ -76,7 +76,7 @@ def _ledger(ledger: Ledger) -> dict[str, Any]:
 def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]:
     dispatcher, topic = one.dispatcher, stats.topic
     reads = any(session.ready for session in dispatcher.sessions)
-    caught_up = dispatcher.read_index >= topic.log.length
+    caught_up = dispatcher.read_index >= topic.readable_length
     persisted = stats.since("cursor.persisted", subscription=one.number)
     created = stats.since("subscription.created", subscription=one.number)
     return _cursor(
@@ -97,8 +97,8 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
 def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
     topic, cursor = stats.topic, one.cursor_now()
     reads_all = one.connected and not one.stalled and not one.tail.check_due
-    read_index = topic.log.length if reads_all else max(one.read_index, cursor.mark_delete + 1)
-    waits = one.connected and (read_index >= topic.log.length or one.tail.check_due)
+    read_index = topic.readable_length if reads_all else max(one.read_index, cursor.mark_delete + 1)
+    waits = one.connected and (read_index >= topic.readable_length or one.tail.check_due)
     return _cursor(
         topic,
         cursor,
@@ -116,7 +116,7 @@ def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
 
 def _shadow_cursor(topic: Topic, one: ShadowReplicator) -> dict[str, Any]:
     """A cursor that is not durable: it has no ledger and is created with each load."""
-    waits = one.state == "started" and (one.read_index >= topic.log.length or one.tail.check_due)
+    waits = one.state == "started" and (one.read_index >= topic.readable_length or one.tail.check_due)
     return _cursor(
         topic,
         one.cursor,

@@ -95,18 +95,19 @@ class Dispatcher:
         None at the end, and while a read waits there (`storage.tail_read`).
         """
         log, reads = self.topic.log, self.topic.reads
-        end = log.length
+        end = self.topic.readable_length
+        limited = self.topic.appends is not None
         if delay_us := self.topic.hot.new_entries_check_delay_us:
             if not self.tail.begin(self.topic, self.read_index, self.runtime.now_us, delay_us):
                 self._wait_for_entries(delay_us, cause)
                 return None
-            end = self.tail.end
+            end, limited = self.tail.end, True
         if self.read_index >= end and reads is None:
             if delay_us:
                 self._wait_for_entries(delay_us, cause)
             return None
         cursor, reported = self.subscription.cursor, self.subscription.filter.reported
-        while (index := self.read_index) < (end if delay_us else log.length):
+        while (index := self.read_index) < (end if limited else log.length):
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):
                 continue
@@ -135,7 +136,7 @@ class Dispatcher:
         tail, runtime = self.tail, self.runtime
         tail.wait(runtime.now_us, delay_us)
         assert tail.check_us is not None
-        if self.read_index < self.topic.log.length and not tail.check_due:
+        if self.read_index < self.topic.readable_length and not tail.check_due:
             tail.check_due = True
             argument = (tail.check_us, cause)
             runtime.schedule(tail.check_us, self.topic.rank, self.check_for_new_entries, argument)

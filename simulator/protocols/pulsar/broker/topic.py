@@ -25,6 +25,7 @@ from simulator.protocols.pulsar.shadow.reads import Reads
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage.appending import Appends
 from simulator.protocols.pulsar.storage.ledger_rollover import LedgerRollover
 from simulator.protocols.pulsar.storage.retention_timers import RetentionTimers
 from simulator.trace.registry import NULL
@@ -104,6 +105,8 @@ class Topic:
         self.shadows = ShadowSource(self)
         self.refused_sends = 0
         self.reads: Reads | None = None  # set when reads are counted by cache and bookies
+        append_us = runtime.option("appendTime")
+        self.appends = Appends(self, append_us) if append_us else None
 
     # --- lifecycle
 
@@ -163,6 +166,8 @@ class Topic:
             self.broker.forget_topic(self)
         for audience in self.audiences.values():
             audience.topic_unloaded(reason, seq)
+        if self.appends is not None:
+            self.appends.pending.clear()
         for subscription in self.subscriptions.values():
             subscription.unload(seq, clean)
         for replicator in self.replicators.values():
@@ -289,6 +294,8 @@ class Topic:
         )
         if count > 1:
             self._note_rest_of_batch(first, count, source, ledger.id, entry, cause)
+        if self.appends is not None:
+            self.appends.begin(index, seq)
         stored_seqs = self.stored_seqs.values
         if index == len(stored_seqs):
             stored_seqs.append(seq)
@@ -358,6 +365,8 @@ class Topic:
             self.source_indices.append_at(index, -1)
         if source is None and self.marker_written[0] != self.runtime.now_us:
             self.marker_written = (self.runtime.now_us, index)
+        if self.appends is not None:
+            self.appends.begin(index, seq)
         self.counts[marker.type] += 1
         self.marker_bytes += size_bytes
         self.rollover.roll_if_full(seq)
@@ -383,8 +392,18 @@ class Topic:
             *more,
         )
 
+    @property
+    def readable_length(self) -> int:
+        """The index after the last entry that can be read: its append is complete."""
+        return self.log.length if self.appends is None else self.appends.readable_length
+
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        """Position of the last entry whose append is complete."""
+        return self.log.last_confirmed if self.appends is None else self.appends.last_confirmed
+
     def wake(self, cause: int) -> None:
-        """Entries were appended: replicators and dispatchers continue."""
+        """Entries were appended, and can be read or will be: replicators and dispatchers continue."""
         for replicator in self.replicators.values():
             replicator.read()
         self.wake_dispatchers(cause)

@@ -19,7 +19,8 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
-from simulator.scenarios.model import Scenario
+from simulator.scenarios.model import Distribution, Scenario
+from simulator.scenarios.settings import OPTIONS
 
 FIRST_US, MOST_US = 100_000, 60_000_000
 _READ = (
@@ -66,6 +67,10 @@ class ConsumerReconnects(Check):
             topic.exists is not None for topic in scenario.topics.values()
         )
         slow = any(broker.connect_us for broker in scenario.brokers.values())
+        subscribing = scenario.options.get(
+            "subscribeTime", OPTIONS["subscribeTime"].default_under(scenario.options)
+        )
+        slow = slow or subscribing != Distribution()
         judged = () if topics_change or slow else scenario.consumers.items()
         self.judged = {
             name: max(1, scenario.topics[scenario.subscriptions[spec.subscription].topic].partitions or 0)

@@ -2,7 +2,9 @@
 
 Rules: a subscription that does not exist is created at the consumer's initial position. Subscribing with
 replicateSubscriptionState turns replication on, never off (`PersistentTopic.subscribe`). Retries wait 100 ms,
-doubled up to 60 s (`backoff`). A declared broker with `connectTime` subscribes one client after another.
+doubled up to 60 s (`backoff`). A declared broker with `connectTime` subscribes one client after another. With
+the option `subscribeTime` the broker has the consumer that long after the client subscribed, except at the
+beginning of a run, which begins connected.
 """
 
 from __future__ import annotations
@@ -29,7 +31,18 @@ def connect(consumer: Consumer, cause: int) -> None:
 
 
 def connect_there(consumer: Consumer, cause: int) -> None:
-    """Subscribe to every partition of the topic in the consumer's cluster, and retry unreachable ones."""
+    """Subscribe to every partition of the topic in the consumer's cluster."""
+    runtime = consumer.runtime
+    if consumer.subscribe_time.constant == 0 or runtime.now_us == 0:
+        subscribed(consumer, cause)
+        return
+    consumer.subscribes += 1
+    at_us = runtime.now_us + consumer.subscribe_time.at(consumer.subscribes)
+    runtime.schedule(at_us, consumer.rank, consumer.subscribed, (consumer.epoch, cause))
+
+
+def subscribed(consumer: Consumer, cause: int) -> None:
+    """The requests to subscribe reached the brokers; unreachable partitions are retried."""
     runtime = consumer.runtime
     cause = max(cause, consumer.last_seq)
     if not consumer.sessions:

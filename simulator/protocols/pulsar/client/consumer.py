@@ -81,6 +81,10 @@ class Consumer:
         self.retry_due_in = -1  # the epoch in which a retry is scheduled
         self.last_seq = NULL
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
+        self.subscribe_time = Sampler(
+            runtime.option("subscribeTime"), stream_key(runtime.seed, f"subscribe/{spec.name}")
+        )
+        self.subscribes = 0  # so far, where that takes time
         self.refusal: str | None = None  # why the last request could not create its topic
         self.on_closed: Callable[[Consumer], None] | None = None  # of the failover that waits for the close
         self.leaves_held = False  # while closing: close without waiting for held messages
@@ -180,6 +184,12 @@ class Consumer:
 
     def _note(self, cause: int, reason: str) -> int:
         return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
+
+    def subscribed(self, argument: tuple[int, int]) -> None:
+        """The time to subscribe is over."""
+        epoch, cause = argument
+        if epoch == self.epoch and self.state in ALIVE:
+            connecting.subscribed(self, cause)
 
     # --- responses of the LookupService
 

@@ -198,6 +198,7 @@ def flow_of(producer: ProducerOfFastPath) -> Flow | None:
     if (
         topic is None
         or not cluster.up
+        or topic.appends is not None
         or not _stores_only(topic)
         or (producer.intervals is None and producer.every_us < topic.hot.new_entries_check_delay_us)
         or not all(

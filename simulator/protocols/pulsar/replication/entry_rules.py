@@ -148,6 +148,8 @@ def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> No
         target.producers_seen[name] = position
     size_bytes = messages.size_bytes[record] * count + copied_bytes
     seq = target.append_messages(record, count, source.cluster.number, size_bytes, cause, index)
+    if target.appends is not None:
+        return  # the readers are notified when the append is complete
     if delay_us := target.hot.new_entries_check_delay_us:
         for one in target.replicators.values():
             one.tail.skip((runtime.now_us,), delay_us)

@@ -100,7 +100,8 @@ class Replicator:
     def reads_on(self) -> bool:
         """Whether it has read all entries: it is connected, and nothing blocks or delays its reading."""
         free = self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting
-        return free and not self.tail.check_due
+        appending = self.topic.readable_length < self.topic.log.length
+        return free and not self.tail.check_due and not appending
 
     # --- connecting
 
@@ -289,12 +290,13 @@ class Replicator:
             return
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         delay_us = self.topic.hot.new_entries_check_delay_us
-        if delay_us and not tail_read.begin(self, delay_us):
+        limited = delay_us or self.topic.appends is not None
+        if limited and not tail_read.begin(self, delay_us):
             return
         self.reading = True
         values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
         while (
-            self.read_index < (self.tail.end if delay_us else log.length) and self.connecting.state == STARTED
+            self.read_index < (self.tail.end if limited else log.length) and self.connecting.state == STARTED
         ):
             if len(self.wire) + len(self.receipts.pending) >= size_max:
                 self.settle()
@@ -318,7 +320,7 @@ class Replicator:
         if self.read_to < self.read_index:
             self.read_to = self.read_index
         self.reading = False
-        if delay_us and self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting:
+        if limited and self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting:
             tail_read.wait(self, delay_us)
 
     def check_for_new_entries(self, check_us: int) -> None:

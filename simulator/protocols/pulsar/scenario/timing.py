@@ -49,6 +49,26 @@ TIMING_OPTIONS: tuple[Setting, ...] = (
         measured=500,
     ),
     _own(
+        "appendTime",
+        0,
+        "duration",
+        (
+            "how long the append of an entry takes: from its end on the entry is confirmed, and dispatchers "
+            "and replicators can read it"
+        ),
+        measured=4_000,
+    ),
+    _own(
+        "subscribeTime",
+        Distribution(),
+        "distribution",
+        (
+            "from a client's subscribe until the broker has its consumer, drawn each time; consumers that "
+            "start at 0 are connected then; not for audiences"
+        ),
+        measured=Distribution("uniform", low_us=10_000, high_us=40_000),
+    ),
+    _own(
         "deliveryTime",
         Distribution(),
         "distribution",
@@ -56,6 +76,6 @@ TIMING_OPTIONS: tuple[Setting, ...] = (
             "from a message's dispatch until it is in the consumer's receiver queue, drawn per entry, first "
             "in, first out; not for audiences"
         ),
-        measured=Distribution("uniform", low_us=5_000, high_us=10_000),
+        measured=Distribution("uniform", low_us=2_000, high_us=12_000),
     ),
 )

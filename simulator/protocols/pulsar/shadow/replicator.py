@@ -145,12 +145,13 @@ class ShadowReplicator:
         if self.state != STARTED or self.reading:
             return
         delay_us = self.topic.hot.new_entries_check_delay_us
-        if delay_us and not tail_read.begin(self, delay_us):
+        limited = delay_us or self.topic.appends is not None
+        if limited and not tail_read.begin(self, delay_us):
             return
         self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         while (
-            self.read_index < (self.tail.end if delay_us else log.length)
+            self.read_index < (self.tail.end if limited else log.length)
             and self.state == STARTED
             and not self.stalled
         ):
@@ -164,7 +165,7 @@ class ShadowReplicator:
             else:
                 self._send(index)
         self.reading = False
-        if delay_us and self.state == STARTED and not self.stalled:
+        if limited and self.state == STARTED and not self.stalled:
             tail_read.wait(self, delay_us)
 
     def check_for_new_entries(self, check_us: int) -> None:

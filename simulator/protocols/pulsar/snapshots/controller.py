@@ -112,7 +112,7 @@ class SnapshotController:
                 case TimeOut(snapshot):
                     self._note("snapshot.timed-out", NULL, snapshot)
                 case Complete():
-                    self._complete(effect, self.topic.log.last_confirmed, NULL)
+                    self._complete(effect, self.topic.last_confirmed, NULL)
                 case Refuse(reason):
                     self._note("snapshot.refused", cause, reason)
                 case Request(snapshot):
@@ -150,7 +150,7 @@ class SnapshotController:
     def finish_partial(self, snapshot: int, cause: int) -> None:
         """UNSAFE: write a pending snapshot with the present responses, if any."""
         for effect in self.building.finish_partial(snapshot, self.topic.terminated):
-            self._complete(effect, self.topic.log.last_confirmed, cause)
+            self._complete(effect, self.topic.last_confirmed, cause)
 
     # --- markers in and out
 
@@ -195,7 +195,7 @@ class SnapshotController:
         """Respond with the last confirmed position now, which may be after the request's own."""
         if self.topic.terminated:
             return
-        position = self.topic.log.last_confirmed
+        position = self.topic.last_confirmed
         written = self._write(
             cause,
             RESPONSE,
@@ -311,9 +311,7 @@ class SnapshotController:
             if runtime.option("missingSubscriptionCreation") == "latest":
                 return
         index = topic.log.index_of(*own)
-        refusal = (
-            "beyond-last-entry" if own > topic.log.last_confirmed else _update_refusal(subscription, index)
-        )
+        refusal = "beyond-last-entry" if own > topic.last_confirmed else _update_refusal(subscription, index)
         if refusal is not None:
             runtime.note("update.refused", cause, *fields, *own, refusal)
             return

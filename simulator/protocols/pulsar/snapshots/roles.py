@@ -67,6 +67,10 @@ class TopicOfController(TopicInCluster, Protocol):
     def subscriptions(self) -> Mapping[str, SubscriptionOfController]:
         """Its subscriptions by name."""
 
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        """Position of the last entry whose append is complete."""
+
     def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
         """Append a marker; returns its row's seq."""
 

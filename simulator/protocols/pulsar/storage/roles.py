@@ -93,6 +93,14 @@ class TopicInCluster(Protocol):
     log: TopicLog
 
     @property
+    def appends(self) -> object | None:
+        """Its appends under way, None where an append takes no time."""
+
+    @property
+    def readable_length(self) -> int:
+        """The index after the last entry that can be read."""
+
+    @property
     def cluster(self) -> ClusterOfLog:
         """The cluster that it is in."""
 

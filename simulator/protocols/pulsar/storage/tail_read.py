@@ -26,6 +26,10 @@ class TopicOfTail(Protocol):
     marker_written: tuple[int, int]
     """Instant and index of the first marker that its cluster wrote at the latest such instant."""
 
+    @property
+    def readable_length(self) -> int:
+        """The index after the last entry that can be read."""
+
 
 class TailReader(Protocol):
     """A replicator that reads a log to its end."""
@@ -94,7 +98,7 @@ class TailRead:
         """
         if self.waits(now_us, delay_us):
             return False
-        length = topic.log.length
+        length = topic.readable_length
         if read_index < length:
             self.cancel()
         if self.end < 0:
@@ -119,7 +123,7 @@ def begin(reader: TailReader, delay_us: int) -> bool:
     tail.end = -1
     if tail.begin(reader.topic, reader.read_index, reader.runtime.now_us, delay_us):
         return True
-    if reader.read_index < reader.topic.log.length:
+    if reader.read_index < reader.topic.readable_length:
         _check_later(reader)
     return False
 
@@ -127,7 +131,7 @@ def begin(reader: TailReader, delay_us: int) -> bool:
 def wait(reader: TailReader, delay_us: int) -> None:
     """A read reached its end: the next one waits."""
     reader.tail.wait(reader.runtime.now_us, delay_us)
-    if reader.read_index < reader.topic.log.length:
+    if reader.read_index < reader.topic.readable_length:
         _check_later(reader)
 
 

@@ -1,0 +1,85 @@
+"""Entries whose append is not complete: the option `appendTime`.
+
+Rules: an entry has its position from the beginning of its append, and can be read from the end of it on, when
+the waiting readers are notified (`OpAddEntry.run`, `ManagedLedgerImpl.notifyCursors`). The last confirmed
+entry is the last one whose append is complete. Appends complete in order. A topic that is loaded has no
+append under way. Audiences and shadows read entries at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Protocol
+
+from simulator.log.ledgers import TopicLog
+from simulator.protocols.pulsar.storage.roles import RuntimeOfLog
+from simulator.trace.registry import NULL
+
+
+class ReplicatorOfAppends(Protocol):
+    """A replicator that is notified."""
+
+    def read(self) -> None:
+        """Read from the cursor on."""
+
+
+class TopicOfAppends(Protocol):
+    """The topic whose log is appended to."""
+
+    log: TopicLog
+    rank: int
+
+    @property
+    def runtime(self) -> RuntimeOfLog:
+        """Clock and event queue."""
+
+    @property
+    def replicators(self) -> Mapping[str, ReplicatorOfAppends]:
+        """Its replicators by peer."""
+
+    def wake_dispatchers(self, cause: int) -> None:
+        """Entries can be read."""
+
+
+class Appends:
+    """The appends to one log that are under way, each of which takes `time_us`.
+
+    `pending` are (instant of completion, index, row that stored the entry), oldest first.
+    """
+
+    __slots__ = ("_time_us", "_topic", "pending")
+
+    def __init__(self, topic: TopicOfAppends, time_us: int) -> None:
+        self._topic = topic
+        self._time_us = time_us
+        self.pending: deque[tuple[int, int, int]] = deque()
+
+    def begin(self, index: int, seq: int) -> None:
+        """The append of an entry began."""
+        runtime = self._topic.runtime
+        due_us = runtime.now_us + self._time_us
+        self.pending.append((due_us, index, seq))
+        runtime.schedule(due_us, self._topic.rank, self.complete)
+
+    def complete(self, _argument: None = None) -> None:
+        """The append of the oldest entry is complete, unless the topic was unloaded meanwhile."""
+        pending, now_us, seq = self.pending, self._topic.runtime.now_us, NULL
+        while pending and pending[0][0] <= now_us:
+            seq = pending.popleft()[2]
+        if seq == NULL:
+            return
+        for replicator in self._topic.replicators.values():
+            replicator.read()
+        self._topic.wake_dispatchers(seq)
+
+    @property
+    def readable_length(self) -> int:
+        """The index after the last entry that can be read."""
+        return self.pending[0][1] if self.pending else self._topic.log.length
+
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        """Position of the last entry whose append is complete."""
+        log = self._topic.log
+        return log.position(self.pending[0][1] - 1) if self.pending else log.last_confirmed
