@@ -1,7 +1,8 @@
-"""One run under every strategy: the same seed, publishes, faults and move, side by side.
+"""Runs side by side: one run under every strategy, or a run on real brokers and its simulated twin.
 
-Rules: a strategy changes the options of subscriptions and nothing else (`scenarios/strategies.py`). Page,
-command line and report use the same functions, so their figures agree. Each run is a world of its own.
+Rules: seed, publishes, faults and moves are the same in all columns. A strategy changes the options of
+subscriptions and nothing else (`scenarios/strategies.py`). Page, command line and report use the same
+functions, so their figures agree. Each run is a world of its own.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.protocols.manifest import StrategyComparison
+from simulator import recordings
+from simulator.protocols.manifest import RunComparison
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.strategies import (
     STRATEGIES,
@@ -25,11 +27,14 @@ from simulator.what_if import Rerun
 from simulator.world import World
 
 __all__ = [
+    "REAL",
+    "SIMULATED",
     "STRATEGIES",
     "STRATEGY_NAMES",
     "Strategy",
     "column",
     "costs",
+    "real_and_simulated",
     "result",
     "strategy_named",
     "strategy_runs",
@@ -54,6 +59,18 @@ def strategy_runs(scenario: Scenario, commands: Sequence[dict[str, Any]] = ()) -
     ]
 
 
+REAL, SIMULATED = "real", "simulated"
+"""Keys of the two runs of a recording."""
+
+
+def real_and_simulated(recorded: recordings.RecordedFile) -> list[Variant]:
+    """The inputs of a recorded run and of its simulated twin. Raises RecordingError."""
+    return [
+        Variant(REAL, "Real brokers", recordings.scenario_of(recorded), []),
+        Variant(SIMULATED, "Simulated", recordings.simulated_twin(recorded), []),
+    ]
+
+
 def costs(world: World) -> dict[str, int]:
     """The cost of synchronising.
 
@@ -62,10 +79,10 @@ def costs(world: World) -> dict[str, int]:
     return _declared(world).costs(world)
 
 
-def _declared(world: World) -> StrategyComparison:
+def _declared(world: World) -> RunComparison:
     declared = world.protocol.comparison
     if declared is None:
-        raise ValueError(f"runs of {world.protocol.name} have no strategies to compare")
+        raise ValueError(f"runs of {world.protocol.name} cannot be compared")
     return declared
 
 

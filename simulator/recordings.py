@@ -36,6 +36,7 @@ __all__ = [
     "listed",
     "recorded_file",
     "scenario_of",
+    "simulated_twin",
     "use_folder",
 ]
 
@@ -62,17 +63,27 @@ def recorded_file(scenario: Scenario) -> RecordedFile | None:
 
 def scenario_of(recorded: RecordedFile) -> Scenario:
     """The scenario that was recorded, as one that plays the recording. Raises RecordingError."""
+    return _read(recorded, recorded.digest)
+
+
+def simulated_twin(recorded: RecordedFile) -> Scenario:
+    """The scenario that was recorded, for the simulator: the same run, simulated. Raises RecordingError."""
+    return _read(recorded, None)
+
+
+def _read(recorded: RecordedFile, digest: str | None) -> Scenario:
     meta = recorded.meta
     try:
-        return _scenario(str(meta["scenario"]), meta["seed"], meta["until_us"], recorded.digest)
+        return _scenario(str(meta["scenario"]), meta["seed"], meta["until_us"], digest)
     except ScenarioError as error:
         raise damaged(recorded.path, f"its scenario cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=256)
-def _scenario(text: str, seed: int, until_us: int, digest: str) -> Scenario:
+def _scenario(text: str, seed: int, until_us: int, digest: str | None) -> Scenario:
+    played = [] if digest is None else [("recording", digest)]
     return load_scenario_text(
-        text, "scenario of the recording", seed=seed, until_us=until_us, overrides=[("recording", digest)]
+        text, "scenario of the recording", seed=seed, until_us=until_us, overrides=played
     )
 
 

@@ -39,6 +39,14 @@ urlpatterns = [
     path("compare/<slug:name>/columns.json", comparisons.comparison, name="comparison-data"),
     path("labs/<slug:lab_id>/compare/", comparisons.lab_comparison_page, name="lab-comparison"),
     path("labs/<slug:lab_id>/compare/columns.json", comparisons.lab_comparison, name="lab-comparison-data"),
+    path(
+        "recordings/<slug:digest>/compare/", comparisons.recorded_comparison_page, name="recorded-comparison"
+    ),
+    path(
+        "recordings/<slug:digest>/compare/columns.json",
+        comparisons.recorded_comparison,
+        name="recorded-comparison-data",
+    ),
     path("labs/", views.labs, name="labs"),
     path("labs/mine/", mine.listed, name="my-labs"),
     path("labs/<slug:lab_id>/", views.lab_page, name="lab"),

@@ -45,6 +45,9 @@ RUNS_AT_ONCE_MAX = 20
 MESSAGES_PER_S = 400
 """What runs that share the clusters publish together by default; more would make a small machine late."""
 
+REPLICATORS_MAX = 40
+"""Replicators of runs that share the clusters: a snapshot's markers pass all of a run's."""
+
 DRAWS_IN_TURN = 1_000
 """Draws of a processing time that varies, which a consumer takes in turn."""
 
@@ -105,7 +108,11 @@ def period_us(scenario: PulsarScenario) -> int:
 def runs_at_once(scenario: PulsarScenario) -> int:
     """The number of runs that share the clusters at the same time without making the brokers late."""
     per_s = sum(1_000_000 // one.every_us for one in scenario.producers.values() if one.every_us)
-    return max(1, min(RUNS_AT_ONCE_MAX, MESSAGES_PER_S // max(1, per_s)))
+    count = len(scenario.clusters)
+    replicators = count * (count - 1)
+    return max(
+        1, min(RUNS_AT_ONCE_MAX, MESSAGES_PER_S // max(1, per_s), REPLICATORS_MAX // max(1, replicators))
+    )
 
 
 def first_moved(scenario: PulsarScenario) -> int:

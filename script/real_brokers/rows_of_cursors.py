@@ -71,23 +71,17 @@ def _one(run: Run, at: Cursor, events: list[Event]) -> History:
     history = History(at, run.log(*at[:2]), acks=sorted(run.registered.get(at, []), key=_position))
     updates = list(run.handled.get(at, []))
     outages = list(run.away.get(at[:2], []))
-    commands = [
-        (arguments, row)
-        for arguments, row in run.commands
-        if row.fields["reason"] in _BY_COMMAND
-        and arguments.get("subscription") == at[2]
-        and arguments.get("cluster") in (None, at[0])
-    ]
+    commands = _commands(run, at, events)
     _create(run, history, events, updates)
-    for event in events:
+    for number, event in enumerate(events):
         new = event["ledger"], event["entry"]
         while outages and outages[0][1] <= event["t"]:
             _recover(run, history, outages.pop(0), event if not outages else None)
         _refuse(run, history, updates, event["t"])
         if new == history.position:
             continue
-        if commands and commands[0][1].t <= event["t"] <= commands[0][1].t + COMMAND_LATE_NS:
-            _by_command(run, history, new, event, commands.pop(0)[1])
+        if number in commands:
+            _by_command(run, history, new, event, commands[number])
             continue
         ack = _ack_of(run, history, new, event["t"])
         if ack is not None or not _apply(run, history, updates, new, event["t"]):
@@ -97,6 +91,32 @@ def _one(run: Run, at: Cursor, events: list[Event]) -> History:
             _recover(run, history, outage, None)
     _refuse(run, history, updates, run.recording.until_ns)
     return history
+
+
+def _commands(run: Run, at: Cursor, events: list[Event]) -> dict[int, Row]:
+    """The command that moved the cursor, by the number of the event that shows it.
+
+    It is the first event after the command that goes back, because acks still move a cursor forward until the
+    brokers perform the command; without such an event it is the first one that shows another position.
+    """
+    found: dict[int, Row] = {}
+    positions = [(event["ledger"], event["entry"]) for event in events]
+    for arguments, row in run.commands:
+        concerns = arguments.get("subscription") == at[2] and arguments.get("cluster") in (None, at[0])
+        if row.fields["reason"] not in _BY_COMMAND or not concerns:
+            continue
+        moving = [
+            number
+            for number, event in enumerate(events)
+            if number > 0
+            and number not in found
+            and positions[number] != positions[number - 1]
+            and row.t <= event["t"] <= row.t + COMMAND_LATE_NS
+        ]
+        back = [number for number in moving if positions[number] < positions[number - 1]]
+        for number in (back or moving)[:1]:
+            found[number] = row
+    return found
 
 
 # --- created

@@ -75,8 +75,36 @@ def comparison_after(page: Any, site: Any) -> None:
     _comparison(page, site, "strategies-backlog", 13_100_000)
 
 
+def comparison_recorded(page: Any, site: Any) -> None:
+    _comparison_at(page, f"{site.address}/recordings/{_recording('ack-hole')}/compare/", 9_000_000)
+
+
+def recorded(page: Any, site: Any) -> None:
+    lab = site.open_lab(recording=_recording("broker-crash-10"))
+    open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", 7_000_000)
+
+
+def _recording(name: str) -> str:
+    """The digest of a built-in recording."""
+    from simulator import recordings  # noqa: PLC0415  # only in the environment
+
+    return next(
+        one.digest
+        for one in recordings.listed()
+        if isinstance(one, recordings.RecordedFile) and one.path.name.startswith(name)
+    )
+
+
+def fidelity(page: Any, site: Any) -> None:
+    page.goto(f"{site.address}/fidelity/")
+
+
 def _comparison(page: Any, site: Any, name: str, at_us: int) -> None:
-    page.goto(f"{site.address}/compare/{name}/")
+    _comparison_at(page, f"{site.address}/compare/{name}/", at_us)
+
+
+def _comparison_at(page: Any, address: str, at_us: int) -> None:
+    page.goto(address)
     wait_until(page, "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0")
     page.evaluate("at_us => globalThis.failoverComparison.seek(at_us)", at_us)
 
@@ -107,6 +135,9 @@ ROOMS: dict[str, Room] = {
     "labs": labs,
     "comparison-before": comparison_before,
     "comparison-after": comparison_after,
+    "comparison-recorded": comparison_recorded,
+    "recorded": recorded,
+    "fidelity": fidelity,
     "lab-before": lab_before,
     "lab-after": lab_after,
     "lab-shared": lab_shared,

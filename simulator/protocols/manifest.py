@@ -184,8 +184,8 @@ class AdminTools:
 
 
 @dataclass(frozen=True, slots=True)
-class StrategyComparison:
-    """What a comparison of strategies shows of a run.
+class RunComparison:
+    """What a column of a comparison shows of a run: under a strategy, or beside the real run.
 
     `figures` are parts of its summary, `costs` the cost of synchronising, and `followed` each failover,
     message by message.
@@ -239,7 +239,7 @@ class Manifest:
     inspection: Inspection = Inspection()
     pictures: Pictures = Pictures()
     admin: AdminTools = AdminTools()
-    comparison: StrategyComparison | None = None
+    comparison: RunComparison | None = None
     stories: Stories = NO_STORIES
     terms: tuple[TermSection, ...] = ()
     causes: tuple[tuple[str, str], ...] = ()

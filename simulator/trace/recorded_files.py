@@ -52,7 +52,8 @@ class RecordingError(ValueError):
 class RecordedFile:
     """A recording as it is listed: what its metadata says.
 
-    `stamp` is when the file was written, and its size. `system` is what ran, such as "Pulsar 4.2.4".
+    `stamp` is when the file was written, and its size. `system` is what ran, such as "Pulsar 4.2.4", `date`
+    the day.
     `measured` and `inferred` are kinds of rows in words.
     """
 
@@ -204,7 +205,7 @@ def _listed(path: Path, stamp: tuple[int, int], meta: dict[str, Any]) -> Recorde
         stamp,
         meta["trace_sha256"],
         f"{systems[0].capitalize()} {_text(about[systems[0]])}",
-        _text(about.get(_DATE, "date unknown")),
+        _text(about.get(_DATE, "date unknown")).partition("T")[0],
         tuple(_text(kind) for kind in about.get(_MEASURED, ())),
         tuple(_text(kind) for kind in about.get(_INFERRED, ())),
         {name: meta[name] for name in ("scenario", "seed", "until_us", "rows")},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from script.support.browsing import wait_until
+from script.support.browsing import wait_until, wait_until_at_rest
 from script.support.temporary_site import Site
 from simulator import recordings
 from tests.browser.conftest import Lab
@@ -58,6 +58,25 @@ def test_a_recording_opens_from_the_gallery(open_page: Callable[..., Page], dige
     expect(page.get_by_role("button", name="Play", exact=True).first).to_be_visible()
     page.keyboard.press("ArrowRight")  # the visitor owns the lab
     wait_until(page, "() => globalThis.failoverLab.getState().rows.length > 0")
+
+
+def test_it_is_shown_beside_its_simulated_twin(lab: Lab, digest: str) -> None:
+    page = lab.page
+    page.get_by_role("link", name="Beside the simulator").click()
+    page.wait_for_url(f"**/recordings/{digest}/compare/")
+    wait_until(page, "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) === 2")
+    page.evaluate("() => globalThis.failoverComparison.seek(9000000)")
+    wait_until_at_rest(page)
+    # the recording under test was made by the engine, so both columns are equal
+    sentence = "Since the move to us-east at 5.7 s: 7 duplicates of billing, in both."
+    expect(page.get_by_role("heading", level=1)).to_have_text(sentence)
+    for column in ("Real brokers", "Simulated"):
+        region = page.get_by_role("region", name=column, exact=True)
+        expect(region.locator(".figure")).to_contain_text("7")
+        expect(region.get_by_role("img")).to_have_attribute("aria-label", re.compile("7 duplicates"))
+    page.get_by_role("button", name="Open as a lab at this instant").first.click()
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    expect(page.get_by_text(ORIGIN, exact=True)).to_be_visible()
 
 
 def test_it_can_be_scrubbed_and_says_why_there_are_duplicates(lab: Lab) -> None:

@@ -63,6 +63,12 @@ CASES = {
             MOVE % "planned",
         ]
     },
+    "reset while messages are acked": {
+        "commands": [
+            "  - {at: 5030ms, do: subscription.reset, subscription: billing, cluster: west, position: earliest}",
+            MOVE % "planned",
+        ]
+    },
     "cut link that heals": {
         "commands": [
             "  - {at: 2430ms, do: link.cut, link: west <-> east}",
@@ -114,6 +120,29 @@ def test_a_recording_with_this_gives_the_figures_of_the_run(case, monkeypatch):
     assert figures(found.trace, run.world.scenario) == figures(run.world.trace, run.world.scenario)
     for type_ in CLIENT_ROWS:
         assert _columns(found.trace.rows(), type_) == _columns(run.rows, type_), type_
+
+
+def test_acks_still_move_a_cursor_between_the_request_of_a_reset_and_its_effect(monkeypatch):
+    run = recorded("reset while messages are acked", monkeypatch)
+    early_ns = 250_000_000  # two ack groups are sent meanwhile
+    lines = [
+        {**line, "t": line["t"] - early_ns} if line.get("do") == "subscription.reset" else line
+        for line in run.lines()
+    ]
+    found = convert(recording_of(lines), run.world.scenario)
+
+    def moves(rows) -> list[tuple]:
+        return [
+            (row["at_us"], row["ledger"], row["entry"], row["to_ledger"], row["to_entry"], row["reason"])
+            for row in rows
+            if row["type"] == "cursor.moved" and row["cluster"] == "west"
+        ]
+
+    [reset] = [move for move in moves(found.trace.rows()) if move[-1] == "reset"]
+    assert [reset] == [move for move in moves(run.rows) if move[-1] == "reset"]
+    assert reset[3:5] < reset[1:3], "it went back"
+    between = [move for move in moves(found.trace.rows()) if 0 < reset[0] - move[0] < early_ns // 1000]
+    assert len(between) >= 2 and {move[-1] for move in between} == {"acknowledgement"}
 
 
 CLIENT_ROWS = (

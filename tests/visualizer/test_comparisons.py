@@ -9,19 +9,21 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
-from simulator import load_scenario, scenario_names
+from simulator import World, load_scenario, load_scenario_text, recordings, scenario_names
 from simulator.comparison import STRATEGY_NAMES
 from simulator.headless import compare
 from tests.visualizer.pages import PATIENCE_S, Page
 from visualizer.comparisons import running
+from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 
 PERIOD = "strategies-between-snapshots"
 
 
-async def columns(address: str) -> dict[str, Any]:
+async def columns(address: str, of: int = 3) -> dict[str, Any]:
     """Requests them as the page does, until the runs are done."""
     client = AsyncClient()
     async with asyncio.timeout(PATIENCE_S):
@@ -31,7 +33,7 @@ async def columns(address: str) -> dict[str, Any]:
             assert answer.status_code == 200, told
             if told["state"] != "running":
                 return told
-            assert "columns" not in told and told["of"] == 3
+            assert "columns" not in told and told["of"] == of
             await asyncio.sleep(0.02)
 
 
@@ -77,10 +79,6 @@ async def test_a_repeated_request_shows_the_same_runs(hub: Any) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_lab_is_compared_with_its_own_commands(hub: Any) -> None:
-    from asgiref.sync import sync_to_async
-
-    from visualizer.labs.definitions import new_lab
-
     made = await sync_to_async(new_lab)({"scenario": PERIOD})
     page = Page(made.lab.pk, made.token)
     await page.open()
@@ -93,6 +91,49 @@ async def test_a_lab_is_compared_with_its_own_commands(hub: Any) -> None:
         != plain["columns"][0]["followed"][0]["messages"]["at_target_us"]
     ), "the slow link is part of it"
     assert told["columns"][0]["text"] is None, "commands by hand are not in the scenario's text"
+
+
+@pytest.fixture
+def recorded() -> recordings.RecordedFile:
+    """A built-in recording with a failover."""
+    [found] = [
+        one
+        for one in recordings.listed()
+        if isinstance(one, recordings.RecordedFile) and one.path.name.startswith("broker-crash-10")
+    ]
+    return found
+
+
+@pytest.mark.django_db
+def test_the_page_of_a_recording_describes_both_columns(recorded: recordings.RecordedFile) -> None:
+    address = f"/recordings/{recorded.digest}/compare/"
+    text = Client().get(address).content.decode()
+    assert "The same run, on real brokers and simulated" in text
+    assert f"{recorded.system}, recorded {recorded.date}" in text
+    assert f'data-address="{address}columns.json"' in text
+    assert "acknowledgement-state sync" not in text.lower().split('id="glossary-terms"')[0]
+    assert f'href="{address}"' in Client().get("/").content.decode(), "linked from its card"
+    refused = Client().get(f"/recordings/{'ab' * 32}/compare/")
+    assert refused.status_code == 404 and "has no recording" in refused.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_columns_of_a_recording_are_the_real_run_and_its_twin(
+    hub: Any, recorded: recordings.RecordedFile
+) -> None:
+    told = await columns(f"/recordings/{recorded.digest}/compare/columns.json", 2)
+    real, simulated = told["columns"]
+    assert [column["title"] for column in (real, simulated)] == ["Real brokers", "Simulated"]
+    assert real["trace_sha256"] == recorded.digest
+    twin = World.from_scenario(recordings.simulated_twin(recorded))
+    twin.run()
+    assert simulated["trace_sha256"] == twin.digest() != recorded.digest
+    assert real["violations"] == simulated["violations"] == []
+    moves = [(one["from"], one["to"], one["at_us"]) for one in real["followed"]]
+    assert moves == [(one["from"], one["to"], one["at_us"]) for one in simulated["followed"]]
+    for column, kept in ((real, [recorded.digest]), (simulated, [])):
+        made = await sync_to_async(new_lab)({"yaml": column["text"]})
+        assert [load_scenario_text(made.lab.scenario_text).recording] == (kept or [""])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -113,12 +113,16 @@ async def ask(lab: Lab, path: str) -> tuple[int, dict[str, Any]]:
     return answer.status_code, json.loads(answer.content)
 
 
-async def test_a_recorded_lab_plays_seeks_and_counts_and_takes_no_commands(owner: Any) -> None:
+async def test_a_recorded_lab_plays_seeks_and_counts_and_takes_no_commands(
+    owner: Any, recording: Path
+) -> None:
+    digest = digest_of(recording)
     assert owner.welcome["recorded"] == {
         "system": "Pulsar 4.2.4",
         "date": "2026-11-23",
         "measured": ["stored entries", "deliveries"],
         "inferred": ["causes"],
+        "beside": f"/recordings/{digest}/compare/",
     }
     world = World.open("region-down")
     for at_us in (9_000_000, 3_000_000, 10_000_000):

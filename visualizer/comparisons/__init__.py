@@ -1,1 +1,1 @@
-"""One run under every strategy, drawn in columns on one clock."""
+"""Runs drawn in columns on one clock: one under every strategy, or a real run and its simulated twin."""

@@ -1,4 +1,4 @@
-"""This process's comparisons: one run per strategy, in the pump's slices.
+"""This process's comparisons: one run per column, in the pump's slices.
 
 Rules: a comparison is identified by its inputs, so repeated or concurrent requests share one study. The
 newest `KEPT` are kept. The page receives the complete, final result and plays it without the server.
@@ -15,7 +15,9 @@ from itertools import count
 from typing import Any
 
 from simulator import ENGINE_VERSION, ScenarioError
-from simulator.comparison import STRATEGIES, column, strategy_runs
+from simulator.comparison import REAL, SIMULATED, STRATEGIES, column, real_and_simulated, strategy_runs
+from simulator.recordings import RecordedFile
+from simulator.variants import Variant
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
 from visualizer.labs.reruns import Study
@@ -29,21 +31,64 @@ RUNNING = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A column before its run: its key, and what the reader is told about it."""
+
+    name: str
+    title: str
+    says: str
+
+
+STRATEGY_COLUMNS = tuple(Column(one.name, one.title, one.says) for one in STRATEGIES)
+
+
+def recorded_columns(recorded: RecordedFile) -> tuple[Column, ...]:
+    """The columns of a recorded run and its twin."""
+    return (
+        Column(REAL, "Real brokers", f"{recorded.system}, recorded {recorded.date}"),
+        Column(SIMULATED, "Simulated", "The same scenario, with the instants of the real run"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """The inputs of a comparison: scenario, seed, commands given by hand, and end instant."""
+    """The inputs of a comparison: scenario, seed, commands given by hand, and end instant.
+
+    `recorded` is the real run that the scenario's simulation is compared with; None: strategies are compared.
+    """
 
     title: str
     scenario: Any
     seed: int
     commands: list[dict[str, Any]]
     until_us: int
+    recorded: RecordedFile | None = None
 
     @property
     def key(self) -> str:
+        recorded = "" if self.recorded is None else self.recorded.digest
         text = json.dumps(
-            [ENGINE_VERSION, self.scenario.canonical_text, self.seed, self.commands, self.until_us]
+            [ENGINE_VERSION, self.scenario.canonical_text, self.seed, self.commands, self.until_us, recorded]
         )
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in order."""
+        return STRATEGY_COLUMNS if self.recorded is None else recorded_columns(self.recorded)
+
+    def runs(self) -> list[Variant]:
+        """The inputs of each column's run. Raises Refused where there can be none."""
+        if self.recorded is not None:
+            return real_and_simulated(self.recorded)
+        try:
+            return strategy_runs(self.scenario, self.commands)
+        except ScenarioError as error:
+            raise Refused(
+                "bad-scenario",
+                f"{self.title} cannot be compared: {error}",
+                "Strategies differ in how acknowledgements of replicated subscriptions are synced.",
+            ) from error
 
 
 class Comparisons:
@@ -77,19 +122,11 @@ class Comparisons:
             )
         running = [self._askers[key] for key, study in self._studies.items() if study.state == "running"]
         clients.check_at_once(running, clients.COMPARISONS_PER_CLIENT, "comparisons")
-        try:
-            runs = strategy_runs(source.scenario, source.commands)
-        except ScenarioError as error:
-            raise Refused(
-                "bad-scenario",
-                f"{source.title} cannot be compared: {error}",
-                "Strategies differ in how acknowledgements of replicated subscriptions are synced.",
-            ) from error
         study = Study(
             f"comparison {next(self._numbers)}",
             source.seed,
             source.until_us,
-            runs,
+            source.runs(),
             self._pump.remove,
             column,
             "failovers",
@@ -104,8 +141,8 @@ class Comparisons:
         return study
 
 
-def outcome_of(study: Study) -> dict[str, Any]:
-    """Progress for the page; when done, also the columns, in the order of the strategies."""
+def outcome_of(study: Study, source: Source) -> dict[str, Any]:
+    """Progress for the page; when done, also the columns, in their order."""
     progress = {
         "state": study.state,
         "running": study.running,
@@ -115,5 +152,5 @@ def outcome_of(study: Study) -> dict[str, Any]:
     }
     if study.state != "done":
         return progress
-    titles = {strategy.name: {"title": strategy.title, "says": strategy.says} for strategy in STRATEGIES}
+    titles = {one.name: {"title": one.title, "says": one.says} for one in source.columns}
     return {**progress, "columns": [{**titles[outcome["strategy"]], **outcome} for outcome in study.outcomes]}

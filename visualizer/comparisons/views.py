@@ -1,4 +1,4 @@
-"""The page of a comparison, of a built-in scenario or of a lab's run, and the data that it draws.
+"""The page of a comparison, of a built-in scenario, a lab's run or a recorded run, and the data that it draws.
 
 Rules: GET only. The page's address identifies the comparison, so nothing is stored.
 """
@@ -14,9 +14,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from simulator import scenario_names
-from simulator.comparison import STRATEGIES
-from visualizer.comparisons.running import Source, outcome_of
+from simulator import recordings, scenario_names
+from visualizer.comparisons.running import STRATEGY_COLUMNS, Column, Source, outcome_of, recorded_columns
 from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused
@@ -35,7 +34,9 @@ def comparison_page(request: HttpRequest, name: str) -> HttpResponse:
     except Refused as refused:
         return refusal(refused)
     data = reverse("visualizer:comparison-data", args=[name])
-    return _page(request, scenario.title, scenario, f"{data}?seed={scenario.seed}", "")
+    command = f"python manage.py simulate {name} --compare --seed {scenario.seed}"
+    shown = _described(scenario.title, scenario, f"{data}?seed={scenario.seed}", STRATEGY_COLUMNS)
+    return _page(request, {**shown, **_OF_STRATEGIES, "command": command})
 
 
 @require_safe
@@ -47,27 +48,51 @@ def lab_comparison_page(request: HttpRequest, lab_id: str) -> HttpResponse:
     scenario = read_scenario(lab.scenario_text, lab.seed)
     if scenario.recording:
         return refusal(_not_compared())
-    return _page(
-        request,
-        lab.title,
-        scenario,
-        reverse("visualizer:lab-comparison-data", args=[lab_id]),
-        reverse("visualizer:lab", args=[lab_id]),
-    )
+    data = reverse("visualizer:lab-comparison-data", args=[lab_id])
+    shown = _described(lab.title, scenario, data, STRATEGY_COLUMNS)
+    command = f"python manage.py simulate {scenario.name} --compare"
+    opened = reverse("visualizer:lab", args=[lab_id])
+    return _page(request, {**shown, **_OF_STRATEGIES, "command": command, "lab": opened})
 
 
-def _page(request: HttpRequest, title: str, scenario: Any, data: str, lab: str) -> HttpResponse:
-    strategies = [{"name": one.name, "title": one.title, "says": one.says} for one in STRATEGIES]
-    shown = {
+@require_safe
+def recorded_comparison_page(request: HttpRequest, digest: str) -> HttpResponse:
+    """The page of a run on real brokers beside its simulated twin."""
+    try:
+        recorded = _recorded(digest)
+        twin = recordings.simulated_twin(recorded)
+    except Refused as refused:
+        return refusal(refused)
+    data = reverse("visualizer:recorded-comparison-data", args=[digest])
+    shown = _described(twin.title, twin, data, recorded_columns(recorded))
+    return _page(request, {**shown, **_OF_RECORDING})
+
+
+_OF_STRATEGIES = {
+    "kind": "three strategies",
+    "heading": "The same run, under three strategies",
+    "begins": "Running it three times…",
+    "requests": True,
+}
+_OF_RECORDING = {
+    "kind": "real and simulated",
+    "heading": "The same run, on real brokers and simulated",
+    "begins": "Playing the recording and simulating it…",
+}
+
+
+def _described(title: str, scenario: Any, data: str, columns: tuple[Column, ...]) -> dict[str, Any]:
+    """What every comparison's page shows."""
+    return {
         "title": title,
-        "about": scenario.about,
         "watch": scenario.watch,
         "seed": scenario.seed,
-        "name": scenario.name,
         "data": data,
-        "lab": lab,
-        "strategies": strategies,
+        "columns": columns,
     }
+
+
+def _page(request: HttpRequest, shown: dict[str, Any]) -> HttpResponse:
     return render(request, "visualizer/comparison.html", shown)
 
 
@@ -97,6 +122,25 @@ async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
     )
 
 
+@answers
+async def recorded_comparison(request: HttpRequest, digest: str) -> HttpResponse:
+    """The columns of a recorded run and its twin, as `comparison`."""
+    recorded = await sync_to_async(_recorded, thread_sensitive=False)(digest)
+    twin = await sync_to_async(recordings.simulated_twin, thread_sensitive=False)(recorded)
+    return await _answer(Source(twin.title, twin, twin.seed, [], twin.until_us, recorded))
+
+
+def _recorded(digest: str) -> recordings.RecordedFile:
+    found = [one for one in recordings.listed() if getattr(one, "digest", None) == digest]
+    if not found or not isinstance(found[0], recordings.RecordedFile):
+        raise Refused(
+            "not-found",
+            f"The server has no recording {digest[:70]!r}.",
+            "The gallery lists its recordings under Recorded on real brokers.",
+        )
+    return found[0]
+
+
 def _not_compared() -> Refused:
     return Refused(
         "not-offered",
@@ -111,7 +155,7 @@ async def _answer(source: Source) -> HttpResponse:
     study = hub.comparisons.of(source)
     return json_answer(
         await sync_to_async(
-            lambda: json.dumps(outcome_of(study), separators=(",", ":")), thread_sensitive=False
+            lambda: json.dumps(outcome_of(study, source), separators=(",", ":")), thread_sensitive=False
         )()
     )
 

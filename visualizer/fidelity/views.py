@@ -36,6 +36,7 @@ PAIR_HEADINGS = (
     "difference",
     "completed snapshots",
     "duplicates by cause",
+    "explanation",
     "open",
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import reverse
+
 from simulator import ENGINE_VERSION, Scenario, live_rows_of, names_of, recordings, sites_of, tables_of
 from visualizer.labs.definitions import read_scenario
 from visualizer.live.wire import WIRE_VERSION
@@ -49,12 +51,13 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
 def recorded_facts(scenario: Scenario) -> dict[str, Any] | None:
     """Where and when a recorded run was recorded, and which rows were measured; None for a simulated run.
 
-    The texts are empty when its file is missing, which the lab reports itself.
+    `beside` is the address of its comparison with the simulator. The texts are empty when its file is
+    missing, which the lab reports itself.
     """
     try:
         found = recordings.recorded_file(scenario)
     except recordings.RecordingError:
-        return {"system": "", "date": "", "measured": [], "inferred": []}
+        return {"system": "", "date": "", "measured": [], "inferred": [], "beside": ""}
     if found is None:
         return None
     return {
@@ -62,6 +65,7 @@ def recorded_facts(scenario: Scenario) -> dict[str, Any] | None:
         "date": found.date,
         "measured": list(found.measured),
         "inferred": list(found.inferred),
+        "beside": reverse("visualizer:recorded-comparison", args=[found.digest]),
     }
 
 

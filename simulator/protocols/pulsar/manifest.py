@@ -8,7 +8,7 @@ from simulator.protocols.manifest import (
     Inspection,
     Manifest,
     Pictures,
-    StrategyComparison,
+    RunComparison,
 )
 from simulator.protocols.pulsar import admin
 from simulator.protocols.pulsar.checks import causes_add_up
@@ -91,7 +91,7 @@ SIMULATED = Manifest(
     ),
     pictures=Pictures(gallery_picture, picture_at),
     admin=AdminTools(admin.TOOLS, admin.ask),
-    comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
+    comparison=RunComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
     stories=STORIES,
     terms=TERMS,
     causes=cause_definitions(),

@@ -1,5 +1,5 @@
 /**
- * The model of a comparison: for each strategy the messages of one failover, and their state at any instant.
+ * The model of a comparison: for each column the messages of one failover, and their state at any instant.
  * Pure. Instants are µs, -1 is never. The server's columns cover whole runs.
  */
 
@@ -7,18 +7,18 @@
 export const CELL = { absent: 0, there: 1, done: 2 };
 
 /**
- * @typedef {object} Column one strategy
- * @property {string} strategy
+ * @typedef {object} Column one run
+ * @property {string} strategy its key: a strategy, `real` or `simulated`
  * @property {string} title
  * @property {string} says
- * @property {string} [text] the scenario with this strategy, as YAML
+ * @property {string} [text] the run's scenario, as YAML
  * @property {any} followed the server's data about the failover
  * @property {number} total messages
  * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, unreplicated, replicated, duplicates, redelivered
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, ascending
  */
 
-/** @returns {Column[]} columns of the failover with this index, for the strategies under which it happened */
+/** @returns {Column[]} columns of the failover with this index, for the runs in which it happened */
 export function columnsOf(answer, place) {
   return answer.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place]));
 }

@@ -1,6 +1,6 @@
 /** A run that was recorded on real brokers: what the page says about it, and what it does not offer there. */
 
-/** @typedef {{system: string, date: string, measured: string[], inferred: string[]}} Recorded the texts are empty when the recording is missing */
+/** @typedef {{system: string, date: string, measured: string[], inferred: string[], beside: string}} Recorded the texts are empty when the recording is missing; `beside` is the address of the comparison with the simulator */
 
 /** @returns {Recorded | null} null for a simulated run */
 export const recordedIn = (state) => state.welcome?.recorded ?? null;

@@ -20,7 +20,7 @@ export function makeNumbers({ document, root }, columns) {
     row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
     row("lost, in the whole run", "", (now, column) => (now.moved ? column.followed.messages.lost.filter(Boolean).length : null)),
     row("markers in the logs, in the whole run", "", (now, column) => `${whole(column.costs.marker_entries)}, ${bytes(column.costs.marker_bytes)}`),
-    row("requests, in the whole run", "", (now, column) => `${whole(column.costs.requests)}, ${bytes(column.costs.request_bytes)}`),
+    ...(columns.some((column) => column.costs.requests) ? [row("requests, in the whole run", "", (now, column) => `${whole(column.costs.requests)}, ${bytes(column.costs.request_bytes)}`)] : []),
   ];
   const head = element(document, "tr", {}, [element(document, "td", {}), ...columnHeads(document, columns.map((column) => column.title))]);
   table.replaceChildren(element(document, "thead", {}, [head]), element(document, "tbody", {}, rows.map((one) => one.line)));
@@ -46,6 +46,8 @@ export function makeNumbers({ document, root }, columns) {
 
   function sentenceOf(now) {
     const figures = now.flatMap((one, at) => [at === 0 ? "" : at === now.length - 1 ? " or " : ", ", { [one.moved ? "harm" : "strong"]: whole(figureOf(one)) }]);
+    const same = now.length === 2 && figureOf(now[0]) === figureOf(now[1]);
+    if (same && now[0].moved) return [`Since the move to ${to} at ${seconds(move_us, 1)} s: `, { harm: whole(figureOf(now[0])) }, ` duplicates of ${subscription}, in both.`];
     if (!now[0].moved) return [`If ${subscription} moved from ${from} to ${to} now: `, ...figures, " duplicates."];
     return [`Since the move to ${to} at ${seconds(move_us, 1)} s: `, ...figures, ` duplicates of ${subscription}.`];
   }

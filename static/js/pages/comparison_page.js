@@ -1,6 +1,6 @@
 /**
- * The page of a comparison: plays the runs of a scenario under every strategy on one clock.
- * The server runs the scenario once per strategy. This module connects the parts; the model computes the state at an instant.
+ * The page of a comparison: plays the runs of a scenario on one clock, under every strategy, or on real brokers and simulated.
+ * The server runs each column once. This module connects the parts; the model computes the state at an instant.
  */
 
 import { columnsOf, missingWords, stepsOf } from "../model/comparison.js";
@@ -70,13 +70,13 @@ export function openComparison({ document, root, window, fetcher }) {
   };
 }
 
-/** Polls until the server has run every strategy. @throws {Error} when a run failed */
+/** Polls until the server has run every column. @throws {Error} when a run failed */
 async function askUntilDone({ root, window, requests }, sayProgress) {
   for (;;) {
     const answer = await requests.get(root.dataset.address);
     if (answer.state === "failed") throw new Error(answer.words);
     if (answer.state !== "running") return answer;
-    sayProgress(`Running under each strategy: ${answer.done} of ${answer.of} done.`);
+    sayProgress(`Running: ${answer.done} of ${answer.of} done.`);
     await new Promise((resolve) => window.setTimeout(resolve, ASK_EVERY_MS));
   }
 }

@@ -53,7 +53,11 @@ export function makeHeader(document, root, { window, requests, base, token, getS
 function showRecorded(root, line, recorded) {
   root.classList.toggle("recorded", recorded !== null);
   line.hidden = recorded === null;
-  if (recorded) setText(required(line, "span"), originOf(recorded));
+  if (!recorded) return;
+  setText(required(line, "span"), originOf(recorded));
+  const beside = /** @type {HTMLAnchorElement} */ (required(line, "a"));
+  beside.hidden = !recorded.beside;
+  if (beside.getAttribute("href") !== recorded.beside) beside.setAttribute("href", recorded.beside);
 }
 
 const keys_of_recorded = new Map();

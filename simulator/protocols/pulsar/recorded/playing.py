@@ -1,8 +1,8 @@
 """The manifest of recorded runs: without everything that needs the engine's state.
 
-There are no forecasts, what-if changes, admin tools, strategies and snapshot rules. Verdicts, checks,
-stories and terms read only rows, so they are the same, except checks of exact delays: a real client's
-backoff has jitter.
+There are no forecasts, what-if changes, admin tools and snapshot rules. Verdicts, checks, stories, terms and
+the columns of a comparison read only rows, so they are the same, except checks of exact delays: a real
+client's backoff has jitter.
 """
 
 from __future__ import annotations
@@ -89,5 +89,4 @@ def _recorded(manifest: Manifest) -> Manifest:
         ),
         pictures=Pictures(gallery_picture, picture_at),
         admin=AdminTools(manifest.admin.tools, _no_admin),
-        comparison=None,
     )

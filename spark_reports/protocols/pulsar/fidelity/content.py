@@ -13,6 +13,7 @@ from spark_reports.html.numbers import plural
 from spark_reports.protocols.pulsar.fidelity import charts
 from spark_reports.protocols.pulsar.fidelity.charts import difference_words, main_of, signed, title_of
 from spark_reports.protocols.pulsar.fidelity.definitions import definitions
+from spark_reports.protocols.pulsar.fidelity.late_snapshots import explanation
 from spark_reports.protocols.pulsar.fidelity.measures import MESSAGE_LABELS
 
 OVERVIEW_HEAD = (
@@ -138,10 +139,21 @@ def _job(job: dict[str, Any], number: int) -> dict[str, Any]:
         "sentence": (
             f"Pulsar {job['pulsar']}, {plural(job['runs'], 'run', 'runs')}, {days(job)}. {main['label'].capitalize()}: "
             f"real {figure(main['real']['mean'])}, simulated {figure(main['simulated']['mean'])}, difference "
-            f"{difference_words(main)}. {job['because']}"
+            f"{difference_words(main)}. {job['because']}{_late_snapshots(job)}"
         ),
         "blocks": blocks,
     }
+
+
+def _late_snapshots(job: dict[str, Any]) -> str:
+    late = job["late_snapshots"]
+    pairs = sum(late.values())
+    if not pairs:
+        return ""
+    return (
+        f" {plural(pairs, 'pair differs', 'pairs differ')} because a snapshot was later in one of the two runs: "
+        f"in the real one {late['real']}, in the simulated one {late['simulated']}."
+    )
 
 
 def _measures(job: dict[str, Any]) -> dict[str, Any]:
@@ -332,7 +344,10 @@ def _pairs(job: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": "pairs",
         "title": "Pairs that differ most",
-        "says": "By the figure of the target. Columns with two values: real / simulated.",
+        "says": (
+            "By the figure of the target. Columns with two values: real / simulated. A failover between the "
+            "instants at which both runs apply the same snapshot costs one of them a whole snapshot period."
+        ),
         "rows": [
             {
                 "run": one["run"],
@@ -346,6 +361,7 @@ def _pairs(job: dict[str, Any]) -> dict[str, Any]:
                     for name in sorted({*one["causes"][0], *one["causes"][1]})
                     if any(side.get(name) for side in one["causes"])
                 ),
+                "explanation": explanation(*one["causes"]),
             }
             for one in job["pairs"]
         ],

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from statistics import fmean
 from typing import Any
 
+from spark_reports.protocols.pulsar.fidelity.late_snapshots import SIDES, later_run
 from spark_reports.protocols.pulsar.fidelity.measures import Measure, measures_of, pooled_ms
 from spark_reports.protocols.pulsar.fidelity.pairs import Figures, Job, Pair
 from spark_reports.protocols.pulsar.fidelity.statistics import (
@@ -66,6 +67,7 @@ def job_summary(job: Job) -> dict[str, Any]:
         "causes": _causes(job),
         "violations": _violations(job),
         "marker_bytes": _marker_bytes(job),
+        "late_snapshots": _late_snapshots(job),
         "pairs": _furthest(job, measures[0]),
     }
 
@@ -230,6 +232,12 @@ def _furthest(job: Job, measure: Measure) -> list[dict[str, Any]]:
         for pair in ranked[:PAIRS_LISTED]
         if difference(pair)
     ]
+
+
+def _late_snapshots(job: Job) -> dict[str, int]:
+    """In how many pairs a snapshot was later in the one run or the other, with a difference of duplicates."""
+    found = [later_run(_by_cause(pair.real), _by_cause(pair.simulated)) for pair in job.pairs]
+    return {side: sum(one is not None and one[0] == side for one in found) for side in SIDES}
 
 
 def _by_cause(run: Figures) -> dict[str, int]:
