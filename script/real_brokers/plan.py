@@ -109,10 +109,8 @@ def runs_at_once(scenario: PulsarScenario) -> int:
     """The number of runs that share the clusters at the same time without making the brokers late."""
     per_s = sum(1_000_000 // one.every_us for one in scenario.producers.values() if one.every_us)
     count = len(scenario.clusters)
-    replicators = count * (count - 1)
-    return max(
-        1, min(RUNS_AT_ONCE_MAX, MESSAGES_PER_S // max(1, per_s), REPLICATORS_MAX // max(1, replicators))
-    )
+    by_replicators = REPLICATORS_MAX // max(1, count * (count - 1))
+    return max(1, min(RUNS_AT_ONCE_MAX, MESSAGES_PER_S // max(1, per_s), by_replicators))
 
 
 def first_moved(scenario: PulsarScenario) -> int:

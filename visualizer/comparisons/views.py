@@ -1,4 +1,4 @@
-"""The page of a comparison, of a built-in scenario, a lab's run or a recorded run, and the data that it draws.
+"""The page of a comparison and its data: of a built-in scenario, a lab's run or a recorded run.
 
 Rules: GET only. The page's address identifies the comparison, so nothing is stored.
 """
