@@ -18,9 +18,13 @@ from typing import Any
 from script.real_brokers import twin
 from script.real_brokers.figures import figures
 from script.real_brokers.play import Played
-from script.real_brokers.recording import read_recording
+from script.real_brokers.recording import Recording, read_recording
 from script.real_brokers.rows import convert, write_recorded
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.model import Scenario
+
+RAW = "raw.jsonl.gz"
+"""What brokers and clients reported in a run."""
 
 
 def run_folder(job: Path, label: str) -> Path:
@@ -32,10 +36,15 @@ def write_run(job: Path, played: Played, version: str, job_scenario: Scenario) -
     """Write all files of a run; returns its line of `pairs.jsonl`."""
     folder = run_folder(job, played.plan.label)
     folder.mkdir(parents=True, exist_ok=True)
-    scenario = played.plan.scenario
-    write_text(folder / "scenario.yaml", scenario.canonical_text)
-    write_raw(folder / "raw.jsonl.gz", meta_of(played, version), played)
-    recording = read_recording(folder / "raw.jsonl.gz")
+    write_text(folder / "scenario.yaml", played.plan.scenario.canonical_text)
+    write_raw(folder / RAW, meta_of(played, version), played)
+    return write_results(folder, played.plan.scenario, read_recording(folder / RAW), job_scenario)
+
+
+def write_results(
+    folder: Path, scenario: PulsarScenario, recording: Recording, job_scenario: Scenario
+) -> dict[str, Any]:
+    """Write traces and figures of a recorded run; returns its line of `pairs.jsonl`."""
     converted = convert(recording, scenario)
     write_recorded(folder / "real.jsonl", converted, recording, scenario)
     real = figures(converted.trace, scenario)
@@ -43,13 +52,13 @@ def write_run(job: Path, played: Played, version: str, job_scenario: Scenario) -
     write_json(folder / "real.json", real)
     write_json(folder / "simulated.json", simulated)
     return {
-        "job": job.name,
-        "run": int(played.plan.label.removeprefix("r")),
-        "pulsar": version,
+        "job": folder.parent.name,
+        "run": int(recording.meta["run"].removeprefix("r")),
+        "pulsar": recording.meta["pulsar"],
         "scenario_sha256": hashlib.sha256(job_scenario.canonical_text.encode()).hexdigest(),
         "real": real,
         "simulated": simulated,
-        "folder": str(folder.relative_to(job.parent)),
+        "folder": str(folder.relative_to(folder.parent.parent)),
     }
 
 

@@ -52,7 +52,7 @@ DRAWS_IN_TURN = 1_000
 """Draws of a processing time that varies, which a consumer takes in turn."""
 
 FAIL_OVER = "subscription.fail-over"
-SUBSCRIBE_TIME = "subscribeTime"
+UNLOAD = "topic.unload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,22 +170,24 @@ def shifted(scenario: PulsarScenario, first: int, by_us: int) -> PulsarScenario:
 
 
 def as_played(
-    plan: RunPlan, effects_us: dict[int, int], until_us: int, subscribe_us: int | None = None
+    plan: RunPlan, effects_us: dict[int, int], until_us: int, times_us: dict[str, int] | None = None
 ) -> RunPlan:
     """The run with the instants at which its commands took effect, by their numbers.
 
-    `subscribe_us`: how long its moved consumers took to subscribe, unless the scenario says so itself.
+    `times_us`: by option, what something took in this run (`times_of_run`). The scenario's own come first.
     """
     commands = tuple(
         replace(spec, at_us=max(0, effects_us.get(number, spec.at_us)))
         for number, spec in enumerate(plan.scenario.commands)
     )
-    options = plan.scenario.options
-    if subscribe_us is not None:
-        given = {SUBSCRIBE_TIME: Distribution(value_us=subscribe_us), **options}
-        options = {name: given[name] for name in OPTIONS if name in given}
-    changed = replace(plan.scenario, commands=commands, until_us=until_us, options=options)
-    return replace(plan, scenario=written(changed))
+    changed = replace(plan.scenario, commands=commands, until_us=until_us)
+    return replace(plan, scenario=with_times(changed, times_us or {}))
+
+
+def with_times(scenario: PulsarScenario, times_us: dict[str, int]) -> PulsarScenario:
+    """The scenario with these durations as options, where it does not have the option itself."""
+    given = {**{name: Distribution(value_us=us) for name, us in times_us.items()}, **scenario.options}
+    return written(replace(scenario, options={name: given[name] for name in OPTIONS if name in given}))
 
 
 def written(scenario: PulsarScenario) -> PulsarScenario:

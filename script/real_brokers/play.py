@@ -29,7 +29,7 @@ from script.real_brokers.plan import (
 )
 from script.real_brokers.process import Event
 from script.real_brokers.rig import Rig
-from script.real_brokers.subscribe_time import subscribe_time_us
+from script.real_brokers.times_of_run import times_of_run
 
 WARM_UP_RUNS = 4
 WARM_UP_US = 3_000_000
@@ -155,5 +155,5 @@ def _timed(run: Run, effects: Effects) -> list[tuple[int, int, Callable[[], Any]
 def _played(run: Run, load: float) -> Played:
     until_us = (run.until_ns - run.zero_ns) // US_NS
     events = sorted(run.events, key=lambda one: one["t"])
-    plan = as_played(run.plan, run.effects_us, until_us, subscribe_time_us(events))
+    plan = as_played(run.plan, run.effects_us, until_us, times_of_run(events))
     return Played(plan, run.zero_ns, run.until_ns, events, run.dumps, load)

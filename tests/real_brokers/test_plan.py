@@ -112,13 +112,14 @@ def test_the_played_scenario_has_the_instants_that_happened(scenario):
     assert load_scenario(played.scenario.canonical_text) == played.scenario
 
 
-def test_the_played_scenario_has_the_time_that_moved_consumers_took(scenario):
+def test_the_played_scenario_has_the_times_of_the_run(scenario):
     run = make_run(scenario, 2)
-    played = as_played(run, {}, 9_000_000, 45_678).scenario
-    assert played.options["subscribeTime"].nominal_us == 45_678
+    times_us = {"topicLoadTime": 315_000, "subscribeTime": 45_678}
+    played = as_played(run, {}, 9_000_000, times_us).scenario
+    assert {name: played.options[name].nominal_us for name in times_us} == times_us
     assert load_scenario(played.canonical_text) == played
     given = replace(run, scenario=replace(run.scenario, options=played.options))
-    assert as_played(given, {}, 9_000_000, 1_000).scenario.options == played.options
+    assert as_played(given, {}, 9_000_000, {"subscribeTime": 1_000}).scenario.options == played.options
 
 
 def test_another_offset_moves_only_the_shifted_commands(scenario):

@@ -158,6 +158,7 @@ def test_without_grouping_phase_and_drift_change_nothing():
 # --- the time of a delivery
 
 DELIVERY = "deliveryTime: {distribution: uniform, low: 2ms, high: 12ms}"
+LOAD = "topicLoadTime: {distribution: uniform, low: 150ms, high: 450ms}"
 SUBSCRIBE = "subscribeTime: {distribution: uniform, low: 10ms, high: 40ms}"
 
 
@@ -386,11 +387,42 @@ def test_times_to_subscribe_are_drawn_each_time():
     assert all(10 * MS <= one <= 40 * MS for one in took) and len(dict.fromkeys(took)) == len(took)
 
 
+# --- the time to load a topic
+
+
+def test_an_unloaded_topic_is_loaded_after_its_time_and_waiting_clients_are_connected_then():
+    """The consumer's first retry is after 100 ms; it waits for the load instead of backing off further."""
+    text = body(
+        "topicLoadTime: 350ms", producer="every: 11ms", subscription=", replicateSubscriptionState: true"
+    )
+    world = open_world(text, until="4s")
+    world.run(until_us=1_234_567)
+    do(world, "topic.unload", cluster="a", topic="t")
+    world.run()
+    loaded_us = 1_234_567 + 350 * MS
+    assert [row["at_us"] for row in rows(world, "topic.loaded", cluster="a")] == [0, loaded_us]
+    assert [row["at_us"] for row in rows(world, "consumer.connected", cluster="a")] == [0, loaded_us]
+    ticks = [row["at_us"] for row in rows(world, "snapshot.requested", cluster="a")]
+    assert [at_us for at_us in ticks if at_us > 1_234_567][:2] == [loaded_us + SECOND, loaded_us + 2 * SECOND]
+    published = rows(world, "message.published")
+    assert len(rows(world, "message.receipted")) >= len(published) - 1, "nothing is lost"
+
+
+def test_a_crash_during_the_load_ends_it():
+    world = open_world(body("topicLoadTime: 350ms"), until="3s")
+    world.run(until_us=SECOND)
+    do(world, "topic.unload", cluster="a", topic="t")
+    world.run(until_us=SECOND + 100 * MS)
+    do(world, "cluster.crash", cluster="a")
+    world.run()
+    assert len(rows(world, "topic.loaded", cluster="a")) == 1
+
+
 # --- all of them
 
 
 def test_timing_measured_stands_for_the_measured_values():
-    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, appendTime: 4ms, {SUBSCRIBE}, {DELIVERY}"
+    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, appendTime: 4ms, {LOAD}, {SUBSCRIBE}, {DELIVERY}"
     wanted = run(body(written) + _tail_reads_after(10), until="3s").digest()
     assert run(body("timing: measured"), until="3s").digest() == wanted
     nominal = run(body("timing: nominal"), until="3s").digest()
@@ -417,7 +449,7 @@ def test_broker_settings_may_have_measured_values_too(monkeypatch):
 
 
 def test_what_a_scenario_gives_has_precedence_over_timing():
-    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, appendTime: 0s, subscribeTime: 0s, deliveryTime: 0s"
+    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, appendTime: 0s, topicLoadTime: 0s, subscribeTime: 0s, deliveryTime: 0s"
     text = body(f"timing: measured, {given_}") + _tail_reads_after(0)
     assert run(text, until="1s").digest() == run(body(""), until="1s").digest()
 

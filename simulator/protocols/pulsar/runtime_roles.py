@@ -69,6 +69,9 @@ class ConsumerOfRuntime(Protocol):
     cluster_name: str
     last_seq: int
 
+    def topic_loaded(self, cluster: str, topic: str, cause: int) -> None:
+        """A topic was loaded, for which it may wait."""
+
 
 class HeldConnectionOfRuntime(Protocol):
     """What a partition holds of a connection (`replication.held_connection.HeldConnection`)."""

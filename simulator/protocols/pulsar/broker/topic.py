@@ -153,6 +153,13 @@ class Topic:
         ):
             self.load(cause)
 
+    def load_for_clients(self, argument: tuple[int, int]) -> None:
+        """The load that a client's lookup began is over; clients that waited for it are connected."""
+        self.load_again(argument)
+        if self.loaded and self.epoch == argument[0] + 1:
+            for name in sorted(self.runtime.consumers):
+                self.runtime.consumers[name].topic_loaded(self.cluster.name, self.base, self.loaded_seq)
+
     def unload(self, reason: str, cause: int, clean: bool = True, delivered: bool = False) -> None:
         """Leave the broker. Clean: cursors are written; otherwise they fall back to their persisted state.
 

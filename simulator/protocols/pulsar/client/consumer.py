@@ -191,6 +191,12 @@ class Consumer:
         if epoch == self.epoch and self.state in ALIVE:
             connecting.subscribed(self, cause)
 
+    def topic_loaded(self, cluster: str, topic: str, cause: int) -> None:
+        """A topic was loaded: if it waits for it, its request to subscribe is answered now."""
+        wanted = (self.cluster_name, self.runtime.subscriptions[self.spec.subscription].topic)
+        if wanted == (cluster, topic) and self.state in ALIVE and self.retry_due_in == self.epoch:
+            connecting.subscribed(self, cause)
+
     # --- responses of the LookupService
 
     def found(self, cluster: str, cause: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.commands.named import broker_of, topics_of
 from simulator.protocols.pulsar.shadow.storage import NO_DRIVER, driver_of
 from simulator.protocols.pulsar.storage import retention
@@ -19,7 +21,7 @@ NOT_ALLOWED = "NotAllowed"
 
 
 def unload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.unload: closed cleanly and loaded again at once; clients reconnect.
+    """topic.unload: closed cleanly and loaded again after `topicLoadTime`; clients reconnect.
 
     It is loaded at another broker if one is named.
     """
@@ -30,7 +32,13 @@ def unload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         topic.unload("unload", cause)
         if broker is not None:
             topic.take_broker(broker)
-        topic.load(cause)
+        stream = stream_key(runtime.seed, f"load/{topic.cluster.name}/{topic.name}")
+        load_us = Sampler(runtime.option("topicLoadTime"), stream).at(topic.epoch)
+        if load_us:
+            argument = (topic.epoch, cause)
+            runtime.schedule(runtime.now_us + load_us, topic.rank, topic.load_for_clients, argument)
+        else:
+            topic.load(cause)
 
 
 def crash(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

@@ -59,6 +59,16 @@ TIMING_OPTIONS: tuple[Setting, ...] = (
         measured=4_000,
     ),
     _own(
+        "topicLoadTime",
+        Distribution(),
+        "distribution",
+        (
+            "from an operator's unload of a topic until a broker has loaded it again, drawn per topic and "
+            "load; clients that wait for it are connected then"
+        ),
+        measured=Distribution("uniform", low_us=150_000, high_us=450_000),
+    ),
+    _own(
         "subscribeTime",
         Distribution(),
         "distribution",

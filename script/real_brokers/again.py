@@ -1,0 +1,61 @@
+"""`python -m script.real_brokers.again DIR…`: makes the results of played runs again, without brokers.
+
+It reads what the brokers reported (`raw.jsonl.gz`) and writes traces, figures and `pairs.jsonl` anew, after a
+change of the engine or of the conversion. A DIR has jobs, or is one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+from script.real_brokers.output import RAW, write_pairs, write_results, write_text
+from script.real_brokers.plan import with_times
+from script.real_brokers.recording import RecordingError, read_recording
+from script.real_brokers.times_of_run import times_of_run
+from script.support.processes import say
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.scenarios.loader import load_scenario_text
+
+
+def main(folders: Sequence[str]) -> int:
+    """Make the results of every job again; 1 when a recording contradicts itself, 2 without any job."""
+    jobs = [job for folder in folders for job in _jobs(Path(folder))]
+    if not jobs:
+        say(f"There is no played job in {', '.join(folders) or 'no folder'}: name the --out of real-brokers.")
+        return 2
+    failed = [_again(job) for job in jobs]
+    return 1 if any(failed) else 0
+
+
+def _jobs(folder: Path) -> Iterator[Path]:
+    found = sorted({path.parent.parent for path in folder.glob(f"**/run-*/{RAW}")})
+    yield from (job for job in found if (job / "scenario.yaml").exists())
+
+
+def _again(job: Path) -> int:
+    """Returns the number of runs without figures."""
+    scenario, pairs, failed = _scenario(job), [], 0
+    for path in sorted(job.glob(f"run-*/{RAW}")):
+        recording = read_recording(path)
+        played = with_times(_scenario(path.parent), times_of_run(recording.events))
+        write_text(path.parent / "scenario.yaml", played.canonical_text)
+        try:
+            pairs.append(write_results(path.parent, played, recording, scenario))
+        except RecordingError as error:
+            failed += 1
+            say(f"{job.name}, {path.parent.name}: {error}")
+    write_pairs(job, pairs)
+    say(f"{job.name}: written again, {len(pairs)} of {len(pairs) + failed} runs.")
+    return failed
+
+
+def _scenario(folder: Path) -> PulsarScenario:
+    path = folder / "scenario.yaml"
+    return cast(PulsarScenario, load_scenario_text(path.read_text(encoding="utf-8"), str(path)))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""What some things took in a run on real brokers: the engine's run has the same times, as options.
+
+Rules: a moved consumer has left its cluster when the failover began, or with its last ack if it finished
+messages after that, and is connected when the other broker has it: `subscribeTime`. A snapshot's update that
+arrives meanwhile saves duplicates. An unloaded topic is loaded when its snapshot controller starts, with
+which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. Several give their median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median_low
+
+from script.real_brokers.plan import FAIL_OVER, UNLOAD
+from script.real_brokers.process import Event
+
+
+def times_of_run(events: Sequence[Event]) -> dict[str, int]:
+    """By option a time in microseconds; `events` are in the order of their instants."""
+    found = {"topicLoadTime": _loads_us(events), "subscribeTime": _subscribes_us(events)}
+    return {name: median_low(times) for name, times in found.items() if times}
+
+
+def _subscribes_us(events: Sequence[Event]) -> list[int]:
+    """What each consumer that moved took."""
+    found: list[int] = []
+    failover_ns: int | None = None
+    acked_ns: dict[str, int] = {}  # by consumer, its last ack
+    cluster: dict[tuple[str, str], str] = {}  # by consumer and topic
+    for event in events:
+        kind = event["e"]
+        if kind == "command" and event["do"] == FAIL_OVER:
+            failover_ns = event["t"]
+        elif kind == "acknowledged":
+            acked_ns[event["consumer"]] = event["t"]
+        elif kind == "consumer" and event["state"] == "connected":
+            key = (event["consumer"], event["topic"])
+            moved = cluster.get(key, event["cluster"]) != event["cluster"]
+            cluster[key] = event["cluster"]
+            if moved and failover_ns is not None:
+                begun_ns = max(failover_ns, acked_ns.get(event["consumer"], failover_ns))
+                found.append(max(0, event["t"] - begun_ns) // 1000)
+    return found
+
+
+def _loads_us(events: Sequence[Event]) -> list[int]:
+    """What each load after an unload took."""
+    found: list[int] = []
+    unloaded_ns: dict[str, int] = {}  # by cluster
+    loaded: dict[tuple[str, str], int] = {}  # by cluster and topic, the unload after which it was loaded
+    for event in events:
+        kind = event["e"]
+        if kind == "command" and event["do"] == UNLOAD:
+            unloaded_ns[event["arguments"]["cluster"]] = event["t"]
+        started = kind == "controller" and event["state"] == "started"
+        if started or (kind == "consumer" and event["state"] == "connected"):
+            place = (event["cluster"], event["topic"])
+            begun_ns = unloaded_ns.get(event["cluster"])
+            if begun_ns is not None and loaded.get(place) != begun_ns:
+                loaded[place] = begun_ns
+                found.append((event["t"] - begun_ns) // 1000)
+    return found
