@@ -15,6 +15,7 @@ from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError
 from simulator.trace.recorded_files import (
+    COMPARED,
     FOLDERS,
     ROWS_MAX,
     SIZE_BYTES_MAX,
@@ -26,6 +27,7 @@ from simulator.trace.recorded_files import (
 from simulator.trace.trace import Trace
 
 __all__ = [
+    "COMPARED",
     "ROWS_MAX",
     "SIZE_BYTES_MAX",
     "RecordedFile",

@@ -81,7 +81,7 @@ def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
 def read_meta(path: str | Path) -> dict[str, Any]:
     """The metadata of the run that made a trace file, without its rows."""
     path = Path(path)
-    if path.suffix == ".jsonl":
+    if path.suffix in (".jsonl", ".gz"):
         return json_lines_meta(path)
     if path.suffix != ".parquet":
         raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")

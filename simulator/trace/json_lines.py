@@ -1,15 +1,18 @@
 """Trace files as JSON lines: the metadata of the run in the first line, then one object for each row.
 
-Rules: it needs no pyarrow, so that a site can show recordings before Spark is installed.
-`simulator.trace.files` chooses between this format and Parquet by the file's name.
+Rules: it needs no pyarrow, so that a site can show recordings before Spark is installed. A file that ends in
+`.gz` is read through gzip. `simulator.trace.files` chooses between this format and Parquet by a file's name.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from simulator.trace.registry import NULL, Vocabulary
 from simulator.trace.trace import BLOCK_ROWS, Trace
@@ -24,9 +27,22 @@ class TraceFileError(ValueError):
     """The file is not a trace this version can read, or its name has no known format."""
 
 
+@contextmanager
+def _lines_of(path: Path) -> Iterator[IO[str]]:
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as lines
+        ):
+            yield lines
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TraceFileError(f"{path.name} is not a complete gzip file: {error}") from error
+
+
 def json_lines_meta(path: Path) -> dict[str, Any]:
     """The metadata in the first line of a file."""
-    with path.open(encoding="utf-8") as lines:
+    with _lines_of(path) as lines:
         return meta_of_line(path, lines.readline(HEAD_CHARACTERS_MAX))
 
 
@@ -41,7 +57,7 @@ def write_json_lines(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
 
 def json_line_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
     """The rows of a file as the engine's tuples; `trace` gets their names."""
-    with path.open(encoding="utf-8") as lines:
+    with _lines_of(path) as lines:
         next(lines)
         for number, line in enumerate(lines, start=2):
             try:

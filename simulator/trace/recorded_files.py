@@ -21,6 +21,9 @@ from simulator.trace.trace import Trace
 BUILT_IN = Path(__file__).parent / "recordings"
 """The folder of the recordings that come with the code."""
 
+COMPARED = BUILT_IN / "compared"
+"""Recordings that the page Fidelity opens; the gallery does not list them."""
+
 SIZE_BYTES_MAX = 64 * 1024 * 1024
 """The largest file, which is more than the most rows need as JSON lines."""
 
@@ -121,7 +124,7 @@ class Folders:
     def _files(self) -> Iterator[Path]:
         for folder in self.paths:
             if folder.is_dir():
-                names = sorted(path for path in folder.iterdir() if path.suffix in _META)
+                names = sorted(path for path in folder.iterdir() if path.name.endswith(ENDINGS))
                 yield from names[:FILES_MAX]
 
     def _described(self, path: Path) -> RecordedFile | UnusableFile:
@@ -136,7 +139,7 @@ class Folders:
             return UnusableFile(path, f"{path.name} cannot be read: {error.strerror}")
 
 
-FOLDERS = Folders(BUILT_IN)
+FOLDERS = Folders(BUILT_IN, COMPARED)
 """The folders of this process."""
 
 
@@ -222,5 +225,12 @@ def _parquet_meta(path: Path) -> dict[str, Any]:
     return read_meta(path)
 
 
-_META: dict[str, Callable[[Path], dict[str, Any]]] = {".jsonl": json_lines_meta, ".parquet": _parquet_meta}
-"""How the metadata of a file is read, by the end of its name."""
+ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
+"""How the names of recordings end."""
+
+_META: dict[str, Callable[[Path], dict[str, Any]]] = {
+    ".jsonl": json_lines_meta,
+    ".gz": json_lines_meta,
+    ".parquet": _parquet_meta,
+}
+"""How the metadata of a file is read, by the suffix of its name."""

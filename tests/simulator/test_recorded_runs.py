@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -349,6 +350,32 @@ def _forged(folder: Path, change: Callable[[tuple[int, ...], dict[str, int]], tu
     path = folder / "forged.jsonl"
     write_trace(path, trace, {**trace_meta(run), "recorded": RECORDED})
     return path
+
+
+def _packed(path: Path) -> Path:
+    target = path.with_name(path.name + ".gz")
+    target.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+    return target
+
+
+def test_a_compressed_recording_plays_like_the_file_in_it(folder: Path) -> None:
+    path = _packed(record("two-regions", folder / "run.jsonl"))
+    played = World.from_scenario(opened(path))
+    played.run()
+    run = run_of("two-regions")
+    assert played.digest() == run.digest() and played.summary()["failovers"] == run.summary()["failovers"]
+
+
+@pytest.mark.parametrize("kept_bytes", [5, 400, -9])
+def test_a_compressed_file_that_was_cut_off_is_refused(folder: Path, kept_bytes: int) -> None:
+    path = _packed(record("two-regions", folder / "run.jsonl"))
+    scenario = opened(path)
+    path.write_bytes(path.read_bytes()[:kept_bytes])
+    refusal = refusal_of(lambda: recordings.check(scenario))
+    assert "run.jsonl.gz" in refusal or "is not on this server" in refusal
+    [found] = [one for one in recordings.listed() if one.path == path] or [None]
+    assert not isinstance(found, UnusableFile) or "is not a complete gzip file" in found.reason
 
 
 def test_rows_that_contradict_each_other_are_refused(folder: Path) -> None:

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from simulator import recordings
+from spark_reports.cli import main
 from spark_reports.protocols.pulsar.fidelity.charts import difference_words, main_of
 from tests.spark_reports.synthetic_pairs import measured_content
 from visualizer.fidelity import views
@@ -80,6 +81,27 @@ def test_a_real_run_opens_where_the_server_has_its_recording(client, content, tm
     finally:
         recordings.leave_folder(folder)
     assert answer.status_code == 302 and answer["Location"].startswith("/labs/")
+
+
+def test_the_recordings_of_the_listed_pairs_are_written_for_the_site(client, content, tmp_path):
+    into = tmp_path / "compared"
+    into.mkdir()
+    (into / "earlier.jsonl.gz").write_bytes(b"")
+    arguments = ["fidelity", "--input", str(tmp_path / "in"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--recordings", str(into)]) == 0
+    pairs = next(block for block in content["jobs"][0]["blocks"] if block["kind"] == "pairs")
+    digests = {row["recording"] for row in pairs["rows"] if row.get("recording")}
+    assert [path.name for path in sorted(into.iterdir())] == sorted(
+        f"three-regions-{digest[:8]}.jsonl.gz" for digest in digests
+    )
+    recordings.use_folder(into)
+    try:
+        page = client.get("/fidelity/").content.decode()
+        for digest in digests:
+            assert f'href="/recordings/{digest}/compare/"' in page
+            assert client.get(f"/recordings/{digest}/compare/").status_code == 200
+    finally:
+        recordings.leave_folder(into)
 
 
 def test_texts_of_the_content_are_escaped(client, content, monkeypatch):

@@ -57,6 +57,8 @@ def recordings_shown() -> dict[str, list[dict[str, Any]]]:
     """The recorded runs as cards, and the files that cannot be opened, each with the reason."""
     cards, unusable = [], []
     for one in recordings.listed():
+        if one.path.parent == recordings.COMPARED:
+            continue
         if isinstance(one, recordings.UnusableFile):
             unusable.append({"name": one.path.name, "reason": one.reason})
             continue

@@ -18,7 +18,7 @@ from spark_reports.protocols.pulsar.fidelity.document import checked, write_tabl
 from spark_reports.protocols.pulsar.fidelity.fields import PairsError
 from spark_reports.protocols.pulsar.fidelity.page import page
 from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
-from spark_reports.protocols.pulsar.fidelity.run_files import add_runs
+from spark_reports.protocols.pulsar.fidelity.run_files import add_runs, write_recordings
 from spark_reports.protocols.pulsar.fidelity.summary import summary_of
 
 HELP = "real brokers beside the simulator: paired differences of what script/real-brokers wrote"
@@ -49,6 +49,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="file that the site's page /fidelity/ shows: visualizer/fidelity/measured.json",
     )
 
+    command.add_argument(
+        "--recordings",
+        type=Path,
+        metavar="DIR",
+        help="folder for the real runs that the site's page opens: simulator/trace/recordings/compared; "
+        "earlier ones are deleted",
+    )
+
 
 def run(given: argparse.Namespace) -> int:
     """Compare and write; returns the exit code, 2 for bad input."""
@@ -74,6 +82,8 @@ def compare(given: argparse.Namespace) -> None:
     _write(given.out / PAGE, page(content, folders, given.out))
     if given.site:
         _write(given.site, _with_jobs(content) + "\n")
+    if given.recordings:
+        write_recordings(content, folders, given.recordings)
     if given.write:
         write_table(given.write, summary)
     for job in summary["jobs"]:

@@ -6,6 +6,7 @@ run from its scenario, and of the real one from the scenario and the digest of i
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,24 @@ def add_runs(content: dict[str, Any], folders: dict[str, Path]) -> None:
                 run = folders[job["anchor"]] / row["folder"]
                 row["scenario"] = _text(run / RUN_FILES["scenario"])
                 row["recording"] = _digest(run / RUN_FILES["real"])
+
+
+def write_recordings(content: dict[str, Any], folders: dict[str, Path], into: Path) -> None:
+    """Write the recordings that the site can open into a folder, compressed, in place of earlier ones."""
+    into.mkdir(parents=True, exist_ok=True)
+    for earlier in into.glob("*.jsonl.gz"):
+        earlier.unlink()
+    for job in content["jobs"]:
+        for block in job["blocks"]:
+            for row in block["rows"] if block["kind"] == "pairs" else ():
+                if digest := row.get("recording"):
+                    run = folders[job["anchor"]] / row["folder"]
+                    _write_packed(run / RUN_FILES["real"], into / f"{job['title']}-{digest[:8]}.jsonl.gz")
+
+
+def _write_packed(source: Path, target: Path) -> None:
+    with target.open("wb") as file, gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="") as packed:
+        packed.write(source.read_bytes())
 
 
 def _text(path: Path) -> str | None:
