@@ -155,11 +155,22 @@ def test_without_grouping_phase_and_drift_change_nothing():
     assert plain.digest() == drawn.digest()
 
 
+# --- the time that a client needs for each message
+
+
+def test_a_client_needs_its_time_for_each_message_beside_processing():
+    for overhead, wanted_us in (("0s", 10 * MS), ("400us", 10_400)):
+        text = body(f"processingOverhead: {overhead}", "every: 1ms", consumer=", processing: 10ms")
+        delivered = [row["at_us"] for row in rows(run(text, until="2s"), "message.delivered")]
+        assert {later - earlier for earlier, later in pairwise(delivered)} == {wanted_us}
+
+
 # --- the time of a delivery
 
 DELIVERY = "deliveryTime: {distribution: uniform, low: 2ms, high: 12ms}"
 LOAD = "topicLoadTime: {distribution: uniform, low: 150ms, high: 450ms}"
 SUBSCRIBE = "subscribeTime: {distribution: uniform, low: 10ms, high: 40ms}"
+REST = f"processingOverhead: 400us, {LOAD}, {SUBSCRIBE}, {DELIVERY}"
 
 
 def test_every_delivery_takes_its_time():
@@ -422,7 +433,7 @@ def test_a_crash_during_the_load_ends_it():
 
 
 def test_timing_measured_stands_for_the_measured_values():
-    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, appendTime: 4ms, {LOAD}, {SUBSCRIBE}, {DELIVERY}"
+    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, appendTime: 4ms, {REST}"
     wanted = run(body(written) + _tail_reads_after(10), until="3s").digest()
     assert run(body("timing: measured"), until="3s").digest() == wanted
     nominal = run(body("timing: nominal"), until="3s").digest()
@@ -449,7 +460,8 @@ def test_broker_settings_may_have_measured_values_too(monkeypatch):
 
 
 def test_what_a_scenario_gives_has_precedence_over_timing():
-    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, appendTime: 0s, topicLoadTime: 0s, subscribeTime: 0s, deliveryTime: 0s"
+    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, appendTime: 0s, processingOverhead: 0s, "
+    given_ += "topicLoadTime: 0s, subscribeTime: 0s, deliveryTime: 0s"
     text = body(f"timing: measured, {given_}") + _tail_reads_after(0)
     assert run(text, until="1s").digest() == run(body(""), until="1s").digest()
 
@@ -533,7 +545,8 @@ TIMINGS = (
     "ackGroupPhase: drawn, ackGroupDrift: 1us",
     "timing: measured",
     "timing: measured, deliveryTime: 0s",
-    "timing: measured, appendTime: 0s, deliveryTime: 0s",
+    "timing: measured, appendTime: 0s, processingOverhead: 0s, deliveryTime: 0s",
+    "processingOverhead: 400us",
     "deliveryTime: 3ms",
     "subscribeTime: 30ms",
 )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 _DELIVERED = CODE["message.delivered"]
+_new = tuple.__new__  # half the time of a NamedTuple's own constructor, for every message
 WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (
     "waiting",
     "running",
@@ -81,6 +82,7 @@ class Consumer:
         self.retry_due_in = -1  # the epoch in which a retry is scheduled
         self.last_seq = NULL
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
+        self.overhead_us: int = runtime.option("processingOverhead")
         self.subscribe_time = Sampler(
             runtime.option("subscribeTime"), stream_key(runtime.seed, f"subscribe/{spec.name}")
         )
@@ -290,6 +292,7 @@ class Consumer:
             duration_us = processing.constant
             if duration_us is None:
                 duration_us = processing.at(received.message + (received.redelivery << 40))
+            duration_us += self.overhead_us
             if duration_us:
                 self.current = delivery
                 self.runtime.schedule(
@@ -332,8 +335,8 @@ class Consumer:
             if window is not None and window.target == topic.cluster.name:
                 window.delivered(message, topic.name, index)
         runtime.delivered[subscription.name].add(message)
-        key = MessageKey(topic.place, index, batch_index)
-        delivery = self.unacked[key] = Delivery(received, seq, key, about)
+        key = _new(MessageKey, (topic.place, index, batch_index))
+        delivery = self.unacked[key] = _new(Delivery, (received, seq, key, about))
         if self.redelivery.requested:
             self.redelivery.requested.pop(key, None)
         if self.spec.ack_timeout_us:

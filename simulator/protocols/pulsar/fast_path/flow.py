@@ -326,5 +326,6 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
         and len(consumer.sessions) == 1
         and spec.receiver_queue_size > 0
         and not consumer.in_delivery.takes_time
+        and not consumer.overhead_us
     )
     return acks_each and single and not_held and idle and consumer.acks.timed == bool(consumer.acks.waiting)

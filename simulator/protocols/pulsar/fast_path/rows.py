@@ -22,6 +22,8 @@ PUBLISHED, STORED, RECEIPTED = CODE["message.published"], CODE["message.stored"]
 REPLICATED, DELIVERED = CODE["message.replicated"], CODE["message.delivered"]
 REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persisted"], CODE["cursor.moved"]
 
+_new = tuple.__new__  # half the time of a NamedTuple's own constructor, for every message
+
 
 def rows_of(stretch: Stretch, seqs: Seqs, consumed: Consumed | None) -> list[RowColumns]:
     """All rows of a stretch."""
@@ -247,7 +249,7 @@ class Consumed:
         index, message, redelivery, cause = (
             int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes)
         )
-        return ReceivedMessage(session, index, message, NULL, redelivery, cause)
+        return _new(ReceivedMessage, (session, index, message, NULL, redelivery, cause))
 
     def acks(self, places: np.ndarray) -> AckColumns:
         """Acks by their places in `groups`."""
@@ -289,9 +291,5 @@ class Consumed:
     def delivery(self, place: int) -> Delivery:
         """An arrival delivered to the application."""
         received = self.received(place)
-        return Delivery(
-            received,
-            int(self.delivered[place]),
-            MessageKey(self.work.flow.topic.place, received.index, NULL),
-            self.about.one(place),
-        )
+        key = _new(MessageKey, (self.work.flow.topic.place, received.index, NULL))
+        return _new(Delivery, (received, int(self.delivered[place]), key, self.about.one(place)))

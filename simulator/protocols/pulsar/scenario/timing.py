@@ -59,6 +59,16 @@ TIMING_OPTIONS: tuple[Setting, ...] = (
         measured=4_000,
     ),
     _own(
+        "processingOverhead",
+        0,
+        "duration",
+        (
+            "what a client needs for each message beside the application's processing: to wake up, ack "
+            "and take the next one; not for audiences"
+        ),
+        measured=400,
+    ),
+    _own(
         "topicLoadTime",
         Distribution(),
         "distribution",
