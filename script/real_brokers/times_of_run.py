@@ -1,8 +1,8 @@
 """What some things took in a run on real brokers: the engine's run has the same times, as options.
 
-Rules: a moved consumer has left its cluster when the failover began, or with its last ack if it finished
-messages after that, and is connected when the other broker has it: `subscribeTime`. A snapshot's update that
-arrives meanwhile saves duplicates. An unloaded topic is loaded when its snapshot controller starts, with
+Rules: consumers have left a cluster when their failover began, or with the last ack if they finished
+messages after that, and are connected when the other broker has them: `subscribeTime`. A snapshot's update
+that arrives meanwhile saves duplicates. An unloaded topic is loaded when its snapshot controller starts, with
 which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. Several give their median.
 """
 
@@ -22,25 +22,32 @@ def times_of_run(events: Sequence[Event]) -> dict[str, int]:
 
 
 def _subscribes_us(events: Sequence[Event]) -> list[int]:
-    """What each consumer that moved took."""
-    found: list[int] = []
+    """What the first consumer of each topic or partition took in each failover.
+
+    It gets the messages of all keys. Consumers move together, once the last one has finished.
+    """
+    first: dict[tuple[int, str], int] = {}
     failover_ns: int | None = None
-    acked_ns: dict[str, int] = {}  # by consumer, its last ack
+    acked_ns: dict[str, int] = {}  # by subscription, its last ack
+    left_ns: dict[int, int] = {}  # by failover, when the consumers had left
+    subscription: dict[str, str] = {}  # by consumer
     cluster: dict[tuple[str, str], str] = {}  # by consumer and topic
     for event in events:
         kind = event["e"]
         if kind == "command" and event["do"] == FAIL_OVER:
             failover_ns = event["t"]
-        elif kind == "acknowledged":
-            acked_ns[event["consumer"]] = event["t"]
+        elif kind == "acknowledged" and event["consumer"] in subscription:
+            acked_ns[subscription[event["consumer"]]] = event["t"]
         elif kind == "consumer" and event["state"] == "connected":
+            subscription[event["consumer"]] = event["subscription"]
             key = (event["consumer"], event["topic"])
             moved = cluster.get(key, event["cluster"]) != event["cluster"]
             cluster[key] = event["cluster"]
             if moved and failover_ns is not None:
-                begun_ns = max(failover_ns, acked_ns.get(event["consumer"], failover_ns))
-                found.append(max(0, event["t"] - begun_ns) // 1000)
-    return found
+                last_ns = acked_ns.get(event["subscription"], failover_ns)
+                begun_ns = left_ns.setdefault(failover_ns, max(failover_ns, last_ns))
+                first.setdefault((failover_ns, event["topic"]), max(0, event["t"] - begun_ns) // 1000)
+    return list(first.values())
 
 
 def _loads_us(events: Sequence[Event]) -> list[int]:

@@ -15,6 +15,7 @@ def connected(at_ms: int, cluster: str, consumer: str = "c", topic: str = TOPIC)
         "state": "connected",
         "cluster": cluster,
         "consumer": consumer,
+        "subscription": "s",
         "topic": topic,
     }
 
@@ -37,13 +38,20 @@ def test_a_consumer_that_finishes_messages_leaves_with_its_last_ack():
     assert times_of_run(events) == {"subscribeTime": 15_000}
 
 
-def test_the_median_of_consumers_partitions_and_failovers_counts():
+def test_consumers_leave_together_when_the_last_one_has_finished():
+    events = [connected(0, "a"), connected(0, "a", "d"), command(100), acked(130, "d")]
+    assert times_of_run([*events, connected(145, "b"), acked(150)]) == {"subscribeTime": 15_000}
+
+
+def test_the_first_consumer_of_a_partition_counts_and_of_several_partitions_and_failovers_the_median():
     events = [
         connected(0, "a"),
         connected(0, "a", "d"),
+        connected(0, "a", topic=f"{TOPIC}-partition-1"),
         command(100),
         connected(120, "b"),
-        connected(130, "b", "d"),
+        connected(125, "b", "d"),
+        connected(130, "b", topic=f"{TOPIC}-partition-1"),
         acked(150),
         command(200),
         connected(290, "a"),
