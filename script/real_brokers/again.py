@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from script.real_brokers.output import RAW, write_pairs, write_results, write_text
 from script.real_brokers.plan import with_times
 from script.real_brokers.recording import RecordingError, read_recording
-from script.real_brokers.times_of_run import times_of_run
+from script.real_brokers.times_of_run import TIMES, times_of_run
 from script.support.processes import say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.loader import load_scenario_text
@@ -40,7 +41,7 @@ def _again(job: Path) -> int:
     scenario, pairs, failed = _scenario(job), [], 0
     for path in sorted(job.glob(f"run-*/{RAW}")):
         recording = read_recording(path)
-        played = with_times(_scenario(path.parent), times_of_run(recording.events))
+        played = with_times(_without_times(path.parent, scenario), times_of_run(recording.events))
         write_text(path.parent / "scenario.yaml", played.canonical_text)
         try:
             pairs.append(write_results(path.parent, played, recording, scenario))
@@ -50,6 +51,13 @@ def _again(job: Path) -> int:
     write_pairs(job, pairs)
     say(f"{job.name}: written again, {len(pairs)} of {len(pairs) + failed} runs.")
     return failed
+
+
+def _without_times(run: Path, job: PulsarScenario) -> PulsarScenario:
+    """A run's scenario without the times that were measured in it before."""
+    played = _scenario(run)
+    kept = {name: value for name, value in played.options.items() if name not in TIMES or name in job.options}
+    return replace(played, options=kept)
 
 
 def _scenario(folder: Path) -> PulsarScenario:

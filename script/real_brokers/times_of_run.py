@@ -8,7 +8,7 @@ which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median_low
 
 from script.real_brokers.plan import FAIL_OVER, UNLOAD
@@ -17,7 +17,7 @@ from script.real_brokers.process import Event
 
 def times_of_run(events: Sequence[Event]) -> dict[str, int]:
     """By option a time in microseconds; `events` are in the order of their instants."""
-    found = {"topicLoadTime": _loads_us(events), "subscribeTime": _subscribes_us(events)}
+    found = {name: times_of(events) for name, times_of in TIMES.items()}
     return {name: median_low(times) for name, times in found.items() if times}
 
 
@@ -67,3 +67,10 @@ def _loads_us(events: Sequence[Event]) -> list[int]:
                 loaded[place] = begun_ns
                 found.append((event["t"] - begun_ns) // 1000)
     return found
+
+
+TIMES: dict[str, Callable[[Sequence[Event]], list[int]]] = {
+    "topicLoadTime": _loads_us,
+    "subscribeTime": _subscribes_us,
+}
+"""By option, what is measured in microseconds."""
