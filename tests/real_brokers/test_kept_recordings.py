@@ -16,7 +16,7 @@ from script.real_brokers.recording import read_recording
 from script.real_brokers.rows import convert
 from script.real_brokers.twin import write_simulated
 from simulator import World, load_scenario, recordings
-from simulator.recordings import RecordedFile, scenario_of
+from simulator.recordings import COMPARED, RecordedFile, scenario_of
 from tests.oracle.failovers import recount
 
 KEPT = Path(__file__).parent / "recordings"
@@ -78,5 +78,5 @@ def test_the_recordings_that_come_with_the_lab_open_and_run_without_violations()
         world = World.from_scenario(scenario_of(one))
         world.run(world.scenario.until_us)
         summary = world.summary()
-        assert summary["violations"] == []
-        assert summary["failovers"][0]["duplicates"] > 5
+        assert summary["violations"] == [], one.path.name
+        assert summary["failovers"][0]["duplicates"] > 5 or one.path.parent == COMPARED

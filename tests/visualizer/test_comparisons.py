@@ -99,7 +99,7 @@ def recorded() -> recordings.RecordedFile:
     [found] = [
         one
         for one in recordings.listed()
-        if isinstance(one, recordings.RecordedFile) and one.path.name.startswith("broker-crash-10")
+        if isinstance(one, recordings.RecordedFile) and one.path.name.startswith("broker-crash-10-pulsar")
     ]
     return found
 

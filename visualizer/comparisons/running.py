@@ -17,7 +17,7 @@ from typing import Any
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.comparison import REAL, SIMULATED, STRATEGIES, column, real_and_simulated, strategy_runs
 from simulator.recordings import RecordedFile
-from simulator.variants import Variant
+from simulator.what_if import Variant
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
 from visualizer.labs.reruns import Study

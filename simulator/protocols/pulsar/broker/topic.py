@@ -16,6 +16,7 @@ from simulator.log.ledgers import TopicLog
 from simulator.protocols.pulsar.ack_sync.sync import NONE
 from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+from simulator.protocols.pulsar.broker.later_load import LaterLoad
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
@@ -100,6 +101,7 @@ class Topic:
         counted = "messages snapshot_request snapshot_response snapshot subscription_update"
         self.counts = dict.fromkeys(counted.split(), 0)
         self.marker_bytes = 0
+        self.later = LaterLoad(self)
         self.rollover = LedgerRollover(self)
         self.timers = RetentionTimers(self)
         self.shadows = ShadowSource(self)
@@ -141,24 +143,6 @@ class Topic:
         for audience in self.audiences.values():
             audience.topic_loaded()
         retention.trim_if_slowest_moved(self, seq)
-
-    def load_again(self, argument: tuple[int, int]) -> None:
-        """Another broker takes the topic after a crash; no effect when it was loaded meanwhile."""
-        epoch, cause = argument
-        if (
-            epoch == self.epoch
-            and not self.loaded
-            and self.cluster.up
-            and self.cluster.topics.get(self.name) is self
-        ):
-            self.load(cause)
-
-    def load_for_clients(self, argument: tuple[int, int]) -> None:
-        """The load that a client's lookup began is over; clients that waited for it are connected."""
-        self.load_again(argument)
-        if self.loaded and self.epoch == argument[0] + 1:
-            for name in sorted(self.runtime.consumers):
-                self.runtime.consumers[name].topic_loaded(self.cluster.name, self.base, self.loaded_seq)
 
     def unload(self, reason: str, cause: int, clean: bool = True, delivered: bool = False) -> None:
         """Leave the broker. Clean: cursors are written; otherwise they fall back to their persisted state.
@@ -383,21 +367,9 @@ class Topic:
         self, event: str, marker: Marker, peer: str | None, index: int, cause: int, *more: int
     ) -> int:
         """One `marker.*` row about the marker at `index` of this log."""
-        ledger, entry = self.log.position(index)
-        return self.runtime.note(
-            event,
-            cause,
-            self.cluster.number,
-            peer,
-            self.number,
-            marker.number,
-            marker.type,
-            marker.snapshot,
-            marker.subscription,
-            ledger,
-            entry,
-            *more,
-        )
+        about = (marker.number, marker.type, marker.snapshot, marker.subscription)
+        place = (self.cluster.number, peer, self.number)
+        return self.runtime.note(event, cause, *place, *about, *self.log.position(index), *more)
 
     @property
     def readable_length(self) -> int:

@@ -36,7 +36,7 @@ def unload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         load_us = Sampler(runtime.option("topicLoadTime"), stream).at(topic.epoch)
         if load_us:
             argument = (topic.epoch, cause)
-            runtime.schedule(runtime.now_us + load_us, topic.rank, topic.load_for_clients, argument)
+            runtime.schedule(runtime.now_us + load_us, topic.rank, topic.later.load_for_clients, argument)
         else:
             topic.load(cause)
 
@@ -57,7 +57,7 @@ def crash(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             runtime.schedule(
                 runtime.now_us + arguments["downtime_us"],
                 topic.rank,
-                topic.load_again,
+                topic.later.load,
                 (topic.epoch, cause),
             )
         else:
