@@ -19,6 +19,7 @@ import selectors
 import socket
 import sys
 import threading
+from asyncio.trsock import TransportSocket
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,10 +67,16 @@ def _sampler(pair: Pair, span: Span) -> Sampler:
 
 
 class Direction:
-    """One direction of one connection."""
+    """One direction of one connection; `source` is the socket that `reader` reads."""
 
-    def __init__(self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._link, self._reader, self._writer = link, reader, writer
+    def __init__(
+        self,
+        link: Link,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        source: TransportSocket,
+    ) -> None:
+        self._link, self._reader, self._writer, self._socket = link, reader, writer, source
         self._held: deque[tuple[float, bytes]] = deque()
         self._held_bytes = 0
         self._changed = asyncio.Event()
@@ -92,6 +99,7 @@ class Direction:
         while True:
             try:
                 chunk = await self._reader.read(CHUNK_BYTES)
+                self._acknowledge()
             except OSError:
                 chunk = b""  # a killed process resets its connections
             if not chunk:
@@ -104,6 +112,10 @@ class Direction:
             self._changed.set()
             while self._held_bytes > HELD_MAX_BYTES:
                 await asyncio.sleep(0.01)
+
+    def _acknowledge(self) -> None:
+        """Have the kernel acknowledge what was read; the option holds until its next delayed one."""
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
     async def _write(self) -> None:
         loop = asyncio.get_running_loop()
@@ -154,13 +166,14 @@ class Proxies:
             except OSError:
                 writer.close()
                 return
-            for one in (writer, far_writer):
-                one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             both = {writer, far_writer}
+            near_socket, far_socket = (one.get_extra_info("socket") for one in (writer, far_writer))
+            for one in (near_socket, far_socket):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             writers = self._writers.setdefault((source, target), set())
             writers |= both
-            there = Direction(out, reader, far_writer).run()
-            await asyncio.gather(there, Direction(back, far_reader, writer).run())
+            there = Direction(out, reader, far_writer, near_socket).run()
+            await asyncio.gather(there, Direction(back, far_reader, writer, far_socket).run())
             writers -= both
 
         self._servers.append(await asyncio.start_server(accept, HOST, port))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 
 import pytest
 
 from script.real_brokers.machine import take_ports
-from script.real_brokers.proxy import Link, Proxies, _sampler, answer
+from script.real_brokers.proxy import Direction, Link, Proxies, _sampler, answer
 from simulator.kernel.distributions import Span
 
 PATIENCE_S = 30
@@ -176,3 +177,28 @@ async def test_slow_and_heal_change_the_latency_of_one_direction():
 async def test_a_wrong_request_is_answered_with_its_error(request_):
     response = json.loads(await answer(Proxies(), json.dumps({"id": 3, **request_})))
     assert response["id"] == 3 and response["ok"] is False and response["error"]
+
+
+class Acknowledging:
+    """The socket that a direction reads: the options that were set on it."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[int, int, int]] = []
+
+    def setsockopt(self, *option: int) -> None:
+        self.options.append(option)
+
+
+async def test_what_arrives_is_acknowledged_at_once(linked):
+    """A delayed acknowledgement would hold back what Nagle's algorithm collects behind it."""
+    proxies, far, _reader, writer = linked
+    read, source = asyncio.StreamReader(), Acknowledging()
+    direction = Direction(proxies.links["west", "east"], read, writer, source)
+    running = asyncio.ensure_future(direction.run())
+    for number, chunk in enumerate((b"one ", b"two ", b"three"), start=1):
+        read.feed_data(chunk)
+        await far.until(lambda end=chunk: far.received.endswith(end))
+        quick = (socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        assert source.options == [quick] * number
+    read.feed_eof()
+    await asyncio.wait_for(running, PATIENCE_S)

@@ -65,6 +65,33 @@ def test_a_response_has_the_last_entry_whose_append_is_complete():
     assert all(last(row, 4) < last(row, 1) for row in handled)
 
 
+def test_appends_complete_in_order():
+    """An append that takes long holds back the ones after it."""
+    drawn = "appendTime: {distribution: uniform, low: 1ms, high: 30ms}"
+    options = f"forcedControllerStart: false, {drawn}"
+    world = run(body("a every: 5ms", delay_ms=0, type_="Exclusive", options=options), until="4s")
+    stored = at_ms(rows(world, "message.stored", cluster="a"))
+    read = dispatched(world)
+    waits = [end - begin for begin, end in zip(stored, read, strict=False)]
+    assert len(waits) > 700 and read == sorted(read)
+    assert min(waits) >= 1 and max(waits) <= 30 and len(set(waits)) > 400
+    ends = [begin + 30 for begin in stored]  # no later than the longest draw
+    assert all(end <= limit for end, limit in zip(read, ends, strict=False))
+    together = sum(one == other for one, other in zip(read, read[1:], strict=False))
+    assert 200 < together < 700  # with 5 ms between messages, most wait for an earlier one
+
+
+def test_an_append_time_belongs_to_the_entry():
+    """Who reads the log changes nothing about when its entries can be read."""
+    drawn = "forcedControllerStart: false, appendTime: {distribution: lognormal, median: 5ms, sigma: 0.8}"
+    texts = [
+        body("a every: 100ms", delay_ms=0, type_=type_, options=drawn) for type_ in ("Shared", "Exclusive")
+    ]
+    one, other = (replicated(run(text, until="2s")) for text in texts)
+    assert one == other
+    assert replicated(run(texts[0], until="2s", seed=2)) != one
+
+
 def test_an_unload_completes_the_appends_under_way():
     world = open_world(body("a 50,51,52", delay_ms=0, options=FOUR_MS), until="1s")
     world.run(until_us=53 * MS)
@@ -74,10 +101,14 @@ def test_an_unload_completes_the_appends_under_way():
     assert len(rows(world, "message.delivered", cluster="a")) == 3
 
 
+LONG_TAIL = "{distribution: lognormal, median: 5ms, sigma: 1.0}"
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_scenarios_with_an_append_time(seed):
     """No claim breaks, and one digest however the run is cut, sought and forked."""
-    text = random_scenario(seed).replace("options:\n", "options:\n  appendTime: 4ms\n", 1)
+    time = "4ms" if seed % 2 else LONG_TAIL
+    text = random_scenario(seed).replace("options:\n", f"options:\n  appendTime: {time}\n", 1)
     world = World.open(text)
     world.run()
     digest = world.digest()

@@ -433,7 +433,8 @@ def test_a_crash_during_the_load_ends_it():
 
 
 def test_timing_measured_stands_for_the_measured_values():
-    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, appendTime: 4ms, {REST}"
+    append = "appendTime: {distribution: lognormal, median: 3500us, sigma: 0.4}"
+    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, {append}, {REST}"
     wanted = run(body(written) + _tail_reads_after(10), until="3s").digest()
     assert run(body("timing: measured"), until="3s").digest() == wanted
     nominal = run(body("timing: nominal"), until="3s").digest()

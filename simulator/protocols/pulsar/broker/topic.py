@@ -107,8 +107,7 @@ class Topic:
         self.shadows = ShadowSource(self)
         self.refused_sends = 0
         self.reads: Reads | None = None  # set when reads are counted by cache and bookies
-        append_us = runtime.option("appendTime")
-        self.appends = Appends(self, append_us) if append_us else None
+        self.appends = Appends.of(self, f"{cluster.name}/{name}")
 
     # --- lifecycle
 

@@ -2,8 +2,9 @@
 
 Rules: an entry has its position from the beginning of its append, and can be read from the end of it on, when
 the waiting readers are notified (`OpAddEntry.run`, `ManagedLedgerImpl.notifyCursors`). The last confirmed
-entry is the last one whose append is complete. Appends complete in order. A topic that is loaded has no
-append under way. Audiences and shadows read entries at once.
+entry is the last one whose append is complete. Appends complete in order, so one that takes long holds back
+the ones after it. A draw is keyed by topic, cluster and index. A topic that is loaded has no append under
+way. Audiences and shadows read entries at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
 
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
 from simulator.log.ledgers import TopicLog
 from simulator.protocols.pulsar.storage.roles import RuntimeOfLog
 from simulator.trace.registry import NULL
@@ -43,22 +46,31 @@ class TopicOfAppends(Protocol):
 
 
 class Appends:
-    """The appends to one log that are under way, each of which takes `time_us`.
+    """The appends to one log that are under way, each of which takes a draw of `time`.
 
     `pending` are (instant of completion, index, row that stored the entry), oldest first.
     """
 
-    __slots__ = ("_time_us", "_topic", "pending")
+    __slots__ = ("_time", "_topic", "pending")
 
-    def __init__(self, topic: TopicOfAppends, time_us: int) -> None:
+    def __init__(self, topic: TopicOfAppends, time: Sampler) -> None:
         self._topic = topic
-        self._time_us = time_us
+        self._time = time
         self.pending: deque[tuple[int, int, int]] = deque()
+
+    @classmethod
+    def of(cls, topic: TopicOfAppends, place: str) -> Appends | None:
+        """The appends to the log at `place` (cluster/topic), or None where they take no time."""
+        runtime = topic.runtime
+        time = Sampler(runtime.option("appendTime"), stream_key(runtime.seed, f"append/{place}"))
+        return None if time.constant == 0 else cls(topic, time)
 
     def begin(self, index: int, seq: int) -> None:
         """The append of an entry began."""
         runtime = self._topic.runtime
-        due_us = runtime.now_us + self._time_us
+        due_us = runtime.now_us + self._time.at(index)
+        if self.pending:
+            due_us = max(due_us, self.pending[-1][0])
         self.pending.append((due_us, index, seq))
         runtime.schedule(due_us, self._topic.rank, self.complete)
 

@@ -38,6 +38,7 @@ class RuntimeOfLog(Protocol):
     markers: MarkerTable
     trace: Trace
     now_us: int
+    seed: int
     settled: dict[str, BitMap]
     """By subscription the numbers of messages that expired or were skipped."""
 
