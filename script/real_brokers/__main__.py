@@ -128,8 +128,8 @@ def play(scenario: PulsarScenario, installation: Installation, arguments: Argume
     try:
         with rig:
             rig.start(say)
-            warm_up(rig, make_run(scenario, 0))
-            at_once = arguments.at_once or runs_at_once(scenario)
+            at_once = min(arguments.at_once or runs_at_once(scenario), arguments.runs)
+            warm_up(rig, make_run(scenario, 0), at_once)
             for first in range(1, arguments.runs + 1, at_once):
                 last = min(first + at_once - 1, arguments.runs)
                 warning = busy(load_average())

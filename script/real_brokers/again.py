@@ -15,7 +15,7 @@ from typing import cast
 from script.real_brokers.output import RAW, write_pairs, write_results, write_text
 from script.real_brokers.plan import with_times
 from script.real_brokers.recording import RecordingError, read_recording
-from script.real_brokers.times_of_run import TIMES, times_of_run
+from script.real_brokers.times_of_run import MEASURED, times_of_run
 from script.support.processes import say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.loader import load_scenario_text
@@ -41,7 +41,9 @@ def _again(job: Path) -> int:
     scenario, pairs, failed = _scenario(job), [], 0
     for path in sorted(job.glob(f"run-*/{RAW}")):
         recording = read_recording(path)
-        played = with_times(_without_times(path.parent, scenario), times_of_run(recording.events))
+        entries = [entry for log in recording.dumps.values() for entry in log]
+        times = times_of_run(recording.events, entries)
+        played = with_times(_without_times(path.parent, scenario), times)
         write_text(path.parent / "scenario.yaml", played.canonical_text)
         try:
             pairs.append(write_results(path.parent, played, recording, scenario))
@@ -56,7 +58,9 @@ def _again(job: Path) -> int:
 def _without_times(run: Path, job: PulsarScenario) -> PulsarScenario:
     """A run's scenario without the times that were measured in it before."""
     played = _scenario(run)
-    kept = {name: value for name, value in played.options.items() if name not in TIMES or name in job.options}
+    kept = {
+        name: value for name, value in played.options.items() if name not in MEASURED or name in job.options
+    }
     return replace(played, options=kept)
 
 

@@ -170,23 +170,23 @@ def shifted(scenario: PulsarScenario, first: int, by_us: int) -> PulsarScenario:
 
 
 def as_played(
-    plan: RunPlan, effects_us: dict[int, int], until_us: int, times_us: dict[str, int] | None = None
+    plan: RunPlan, effects_us: dict[int, int], until_us: int, times: dict[str, Distribution] | None = None
 ) -> RunPlan:
     """The run with the instants at which its commands took effect, by their numbers.
 
-    `times_us`: by option, what something took in this run (`times_of_run`). The scenario's own come first.
+    `times`: by option, what something took in this run (`times_of_run`). The scenario's own come first.
     """
     commands = tuple(
         replace(spec, at_us=max(0, effects_us.get(number, spec.at_us)))
         for number, spec in enumerate(plan.scenario.commands)
     )
     changed = replace(plan.scenario, commands=commands, until_us=until_us)
-    return replace(plan, scenario=with_times(changed, times_us or {}))
+    return replace(plan, scenario=with_times(changed, times or {}))
 
 
-def with_times(scenario: PulsarScenario, times_us: dict[str, int]) -> PulsarScenario:
+def with_times(scenario: PulsarScenario, times: dict[str, Distribution]) -> PulsarScenario:
     """The scenario with these durations as options, where it does not have the option itself."""
-    given = {**{name: Distribution(value_us=us) for name, us in times_us.items()}, **scenario.options}
+    given = {**times, **scenario.options}
     return written(replace(scenario, options={name: given[name] for name in OPTIONS if name in given}))
 
 

@@ -31,9 +31,12 @@ from script.real_brokers.process import Event
 from script.real_brokers.rig import Rig
 from script.real_brokers.times_of_run import times_of_run
 
-WARM_UP_RUNS = 4
-WARM_UP_US = 3_000_000
-"""Brokers that have just started are slow: a few runs of three seconds come before the first batch."""
+WARM_UP_RUNS_LEAST = 4
+WARM_UP_US = 8_000_000
+"""Brokers that have just started are slow: as many runs of eight seconds come before the first batch.
+
+After three seconds of four runs, appends of the first batch took twice as long as later ones.
+"""
 
 SETTLE_NS = 200_000_000
 """Events of the last instant still arrive this long after the end."""
@@ -80,12 +83,12 @@ def play_batch(rig: Rig, plans: Sequence[RunPlan]) -> list[Played]:
     return [_played(run, load) for run in runs]
 
 
-def warm_up(rig: Rig, plan: RunPlan) -> None:
-    """Play a few short runs without commands, whose results are not written."""
-    scenario = replace(plan.scenario, commands=(), until_us=min(plan.scenario.until_us, WARM_UP_US))
-    play_batch(
-        rig, [replace(plan, label=f"w{number}", scenario=written(scenario)) for number in range(WARM_UP_RUNS)]
-    )
+def warm_up(rig: Rig, plan: RunPlan, runs: int) -> None:
+    """Play so many short runs without commands, whose results are not written."""
+    until_us = min(plan.scenario.until_us, WARM_UP_US)
+    scenario = written(replace(plan.scenario, commands=(), until_us=until_us))
+    numbers = range(max(runs, WARM_UP_RUNS_LEAST))
+    play_batch(rig, [replace(plan, label=f"w{number}", scenario=scenario) for number in numbers])
 
 
 def _in_parallel(
@@ -155,5 +158,6 @@ def _timed(run: Run, effects: Effects) -> list[tuple[int, int, Callable[[], Any]
 def _played(run: Run, load: float) -> Played:
     until_us = (run.until_ns - run.zero_ns) // US_NS
     events = sorted(run.events, key=lambda one: one["t"])
-    plan = as_played(run.plan, run.effects_us, until_us, times_of_run(events))
+    entries = [entry for dump in run.dumps for entry in dump["entries"]]
+    plan = as_played(run.plan, run.effects_us, until_us, times_of_run(events, entries))
     return Played(plan, run.zero_ns, run.until_ns, events, run.dumps, load)

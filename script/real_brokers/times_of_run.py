@@ -4,21 +4,29 @@ Rules: consumers have left a cluster when their failover began, or with the last
 messages after that, and are connected when the other broker has them: `subscribeTime`. A snapshot's update
 that arrives meanwhile saves duplicates. An unloaded topic is loaded when its snapshot controller starts, with
 which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. Several give their median.
+Appends have a distribution: `appendTime` (`script.real_brokers.append_time`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median_low
+from typing import Any
 
+from script.real_brokers.append_time import append_time
 from script.real_brokers.plan import FAIL_OVER, UNLOAD
 from script.real_brokers.process import Event
+from simulator.scenarios.model import Distribution
 
 
-def times_of_run(events: Sequence[Event]) -> dict[str, int]:
-    """By option a time in microseconds; `events` are in the order of their instants."""
+def times_of_run(
+    events: Sequence[Event], entries: Iterable[Mapping[str, Any]] = ()
+) -> dict[str, Distribution]:
+    """By option how long it took; `events` are in the order of their instants, `entries` of all logs."""
     found = {name: times_of(events) for name, times_of in TIMES.items()}
-    return {name: median_low(times) for name, times in found.items() if times}
+    times = {name: Distribution(value_us=median_low(us)) for name, us in found.items() if us}
+    appends = append_time(events, entries)
+    return times if appends is None else {**times, APPEND_TIME: appends}
 
 
 def _subscribes_us(events: Sequence[Event]) -> list[int]:
@@ -74,3 +82,7 @@ TIMES: dict[str, Callable[[Sequence[Event]], list[int]]] = {
     "subscribeTime": _subscribes_us,
 }
 """By option, what is measured in microseconds."""
+
+APPEND_TIME = "appendTime"
+MEASURED = (*TIMES, APPEND_TIME)
+"""All options that a run's own times set."""

@@ -114,12 +114,19 @@ def test_the_played_scenario_has_the_instants_that_happened(scenario):
 
 def test_the_played_scenario_has_the_times_of_the_run(scenario):
     run = make_run(scenario, 2)
-    times_us = {"topicLoadTime": 315_000, "subscribeTime": 45_678}
-    played = as_played(run, {}, 9_000_000, times_us).scenario
-    assert {name: played.options[name].nominal_us for name in times_us} == times_us
+    times = {
+        "topicLoadTime": Distribution(value_us=315_000),
+        "subscribeTime": Distribution(value_us=45_678),
+        "appendTime": Distribution("lognormal", value_us=3_456, sigma_millionths=512_000),
+    }
+    played = as_played(run, {}, 9_000_000, times).scenario
+    assert {name: played.options[name] for name in times} == times
     assert load_scenario(played.canonical_text) == played
     given = replace(run, scenario=replace(run.scenario, options=played.options))
-    assert as_played(given, {}, 9_000_000, {"subscribeTime": 1_000}).scenario.options == played.options
+    assert (
+        as_played(given, {}, 9_000_000, {"subscribeTime": Distribution(value_us=1_000)}).scenario.options
+        == played.options
+    )
 
 
 def test_another_offset_moves_only_the_shifted_commands(scenario):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from script.real_brokers.times_of_run import times_of_run
+from simulator.scenarios.model import Distribution
 
 MS = 1_000_000
 TOPIC = "persistent://lab/a-b/orders-r001"
@@ -30,17 +33,19 @@ def acked(at_ms: int, consumer: str = "c") -> dict:
 
 def test_it_is_the_time_from_the_failover_until_the_broker_has_the_consumer():
     events = [connected(0, "a"), acked(90), command(100), connected(145, "b")]
-    assert times_of_run(events) == {"subscribeTime": 45_000}
+    assert times_of_run(events) == {"subscribeTime": Distribution(value_us=45_000)}
 
 
 def test_a_consumer_that_finishes_messages_leaves_with_its_last_ack():
     events = [connected(0, "a"), command(100), acked(130), connected(145, "b"), acked(150)]
-    assert times_of_run(events) == {"subscribeTime": 15_000}
+    assert times_of_run(events) == {"subscribeTime": Distribution(value_us=15_000)}
 
 
 def test_consumers_leave_together_when_the_last_one_has_finished():
     events = [connected(0, "a"), connected(0, "a", "d"), command(100), acked(130, "d")]
-    assert times_of_run([*events, connected(145, "b"), acked(150)]) == {"subscribeTime": 15_000}
+    assert times_of_run([*events, connected(145, "b"), acked(150)]) == {
+        "subscribeTime": Distribution(value_us=15_000)
+    }
 
 
 def test_the_first_consumer_of_a_partition_counts_and_of_several_partitions_and_failovers_the_median():
@@ -56,7 +61,7 @@ def test_the_first_consumer_of_a_partition_counts_and_of_several_partitions_and_
         command(200),
         connected(290, "a"),
     ]
-    assert times_of_run(events) == {"subscribeTime": 30_000}
+    assert times_of_run(events) == {"subscribeTime": Distribution(value_us=30_000)}
 
 
 def test_a_reconnect_in_the_same_cluster_is_no_move():
@@ -71,12 +76,45 @@ def controller(at_ms: int, cluster: str, state: str = "started") -> dict:
 def test_a_topic_is_loaded_when_its_controller_starts_or_a_consumer_is_connected():
     unload = command(100, "topic.unload")
     events = [connected(0, "a"), unload, controller(180, "a", "stopped"), controller(190, "b")]
-    assert times_of_run([*events, controller(400, "a"), connected(405, "a")]) == {"topicLoadTime": 300_000}
-    assert times_of_run([*events, connected(405, "a")]) == {"topicLoadTime": 305_000}
+    assert times_of_run([*events, controller(400, "a"), connected(405, "a")]) == {
+        "topicLoadTime": Distribution(value_us=300_000)
+    }
+    assert times_of_run([*events, connected(405, "a")]) == {"topicLoadTime": Distribution(value_us=305_000)}
     again = [
         controller(400, "a"),
         command(1000, "topic.unload"),
         controller(1100, "a"),
         controller(1200, "a"),
     ]
-    assert times_of_run([*events, *again]) == {"topicLoadTime": 100_000}
+    assert times_of_run([*events, *again]) == {"topicLoadTime": Distribution(value_us=100_000)}
+
+
+def appended(times_us: list[int], **more) -> tuple[list[dict], list[dict]]:
+    """Receipts that came so long after the append began, and the entries of the log."""
+    receipts, entries = [], []
+    for number, took_us in enumerate(times_us):
+        stored_ns = number * 100 * MS
+        place = {"producer": "p", "sequence": number, "ledger": 7, "entry": number}
+        receipts.append({"e": "receipted", "t": stored_ns + took_us * 1000, **place})
+        entries.append({"stored_ns": stored_ns, **place, **more})
+    return receipts, entries
+
+
+def test_the_time_of_appends_is_fitted_to_median_and_90th_percentile():
+    receipts, entries = appended([3_000] * 60 + [4_000] * 25 + [9_000] * 10 + [300_000] * 5)
+    found = times_of_run(receipts, entries)["appendTime"]
+    assert (found.kind, found.value_us) == ("lognormal", 3_000)
+    assert found.sigma_millionths / 1e6 == pytest.approx(0.857, abs=0.001)  # ln(9 / 3) / 1.2816
+
+
+def test_appends_that_all_take_as_long_have_no_spread():
+    found = times_of_run(*appended([3_500] * 40))["appendTime"]
+    assert (found.value_us, found.sigma_millionths) == (3_500, 0)
+
+
+def test_copies_and_markers_and_too_few_receipts_give_no_time_of_appends():
+    assert times_of_run(*appended([3_500] * 29)) == {}
+    assert times_of_run(*appended([3_500] * 40, replicated_from="a")) == {}
+    receipts, entries = appended([3_500] * 40)
+    markers = [{**entry, "producer": "pulsar.marker", "sequence": -1} for entry in entries]
+    assert times_of_run(receipts, markers) == {}
