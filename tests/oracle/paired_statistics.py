@@ -1,16 +1,14 @@
 """Statistics of paired figures, a second time: plain Python by definition, without numpy.
 
 It shares no code with `spark_reports/protocols/pulsar/fidelity/statistics.py` and no random numbers: the exact two-sample test
-enumerates every labelling, and the bootstrap draws its own resamples.
+enumerates every labelling.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from itertools import combinations
-from statistics import NormalDist
 
 
 def t_density(t: float, degrees: int) -> float:
@@ -32,35 +30,6 @@ def mean(values: Sequence[float]) -> float:
 def standard_error(values: Sequence[float]) -> float:
     middle = mean(values)
     return math.sqrt(math.fsum((one - middle) ** 2 for one in values) / (len(values) - 1) / len(values))
-
-
-def skewness(values: Sequence[float]) -> float:
-    middle = mean(values)
-    second = math.fsum((one - middle) ** 2 for one in values) / len(values)
-    third = math.fsum((one - middle) ** 3 for one in values) / len(values)
-    return third / second**1.5 if len(set(values)) > 1 else 0.0
-
-
-def bootstrap_bounds(
-    values: Sequence[float], draws: random.Random, resamples: int = 4000
-) -> tuple[float, float]:
-    """Bounds of the BCa interval at 95 %, step by step as Efron defines them."""
-    middle = mean(values)
-    means = sorted(mean(draws.choices(values, k=len(values))) for _ in range(resamples))
-    share = (sum(one < middle for one in means) + sum(one == middle for one in means) / 2) / resamples
-    normal = NormalDist()
-    bias = normal.inv_cdf(share)
-    without = [mean([*values[:at], *values[at + 1 :]]) for at in range(len(values))]
-    centre = mean(without)
-    cubes = math.fsum((centre - one) ** 3 for one in without)
-    squares = math.fsum((centre - one) ** 2 for one in without)
-    acceleration = cubes / (6 * squares**1.5)
-    found = []
-    for level in (0.025, 0.975):
-        shifted = bias + normal.inv_cdf(level)
-        place = normal.cdf(bias + shifted / (1 - acceleration * shifted))
-        found.append(means[min(resamples - 1, int(place * resamples))])
-    return found[0], found[1]
 
 
 def ks_distance(real: Sequence[float], simulated: Sequence[float]) -> float:

@@ -26,7 +26,6 @@ OVERVIEW_HEAD = (
     "real: mean",
     "simulated",
     "difference of a pair (95 %)",
-    "method",
     "equal pairs / within one",
     "p",
 )
@@ -97,7 +96,6 @@ def _compared(measure: dict[str, Any]) -> list[str]:
         figure(measure["real"]["mean"]),
         figure(measure["simulated"]["mean"]),
         difference_words(measure),
-        measure["method"],
         "–" if measure["unit"] == "ms" else f"{percent(measure['equal'])} / {percent(measure['within_one'])}",
         f"{measure['p']:.3f}",
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_reports.html.definitions import from_glossary
-from spark_reports.protocols.pulsar.fidelity.statistics import RESAMPLES, SKEWED
+from spark_reports.protocols.pulsar.fidelity.statistics import SHUFFLES
 
 
 def definitions() -> tuple[tuple[str, str], ...]:
@@ -19,21 +19,14 @@ def definitions() -> tuple[tuple[str, str], ...]:
             "Repeated outside failovers",
             "Deliveries of messages that were delivered before in the same cluster, outside the windows of failovers.",
         ),
-        ("Difference of a pair", "Real minus simulated; the mean of all pairs, with its 95 % interval."),
         (
-            "Method t",
-            f"Student's t interval of the mean difference, used where the absolute skewness of the differences is at "
-            f"most {SKEWED:g}.",
-        ),
-        (
-            "Method bootstrap",
-            f"The bias-corrected and accelerated bootstrap interval (BCa, Efron 1987) of {RESAMPLES:,} resamples, used "
-            f"for more skewed differences. The seed depends on job, version and figure only.",
+            "Difference of a pair",
+            "Real minus simulated; the mean of all pairs, with its 95 % interval by Student's t.",
         ),
         (
             "p",
             f"The two-sample permutation test with Kolmogorov-Smirnov's distance between the distributions, "
-            f"{RESAMPLES:,} shuffles with a seed. It ignores which runs are paired. If nothing differs, one of twenty "
+            f"{SHUFFLES:,} shuffles with a seed. It ignores which runs are paired. If nothing differs, one of twenty "
             f"tests still gives a p below 0.05.",
         ),
         (

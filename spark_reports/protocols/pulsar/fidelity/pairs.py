@@ -18,7 +18,7 @@ from simulator.trace.files import TraceFileError, read_meta
 from spark_reports.protocols.pulsar.fidelity.fields import PairsError, Reader
 
 RUNS_MOST = 10_000
-"""Most runs of a job: the bootstrap's memory grows with it."""
+"""Most runs of a job: the permutation test's memory grows with it."""
 
 MESSAGES = ("duplicates", "redeliveries", "stranded", "lost")
 """The message figures of a failover."""

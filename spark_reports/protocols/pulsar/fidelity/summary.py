@@ -16,7 +16,7 @@ from spark_reports.protocols.pulsar.fidelity.pairs import Figures, Job, Pair
 from spark_reports.protocols.pulsar.fidelity.statistics import (
     equal_share,
     ks_permutation_p,
-    paired_interval,
+    t_interval,
     within_one_share,
 )
 from spark_reports.protocols.pulsar.fidelity.verdict import RUNS_WANTED, judge, limit_of
@@ -94,7 +94,7 @@ def _compared(job: Job, measure: Measure) -> dict[str, Any] | None:
     real, simulated = [one for one, _ in known], [one for _, one in known]
     differences = [one - other for one, other in known]
     key = (job.name, job.pulsar, measure.key)
-    interval = paired_interval(differences, *key)
+    interval = t_interval(differences)
     p = ks_permutation_p(real, simulated, *key)
     found: dict[str, Any] = {
         "key": measure.key,
@@ -106,7 +106,6 @@ def _compared(job: Job, measure: Measure) -> dict[str, Any] | None:
         "difference": rounded(interval.mean),
         "low": rounded(interval.low),
         "high": rounded(interval.high),
-        "method": interval.method,
         "equal": rounded(equal_share(differences)),
         "within_one": rounded(within_one_share(differences)),
         "p": rounded(p),
