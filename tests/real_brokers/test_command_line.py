@@ -143,7 +143,7 @@ def test_a_run_whose_recording_contradicts_itself_fails_and_the_others_are_writt
     monkeypatch.setattr(command, "installed", lambda version, _say: Installation(version, "java", ""))
     monkeypatch.setattr(command, "check_memory", lambda _clusters: None)
     monkeypatch.setattr(command, "Rig", NoRig)
-    monkeypatch.setattr(command, "warm_up", lambda _rig, _plan: None)
+    monkeypatch.setattr(command, "warm_up", lambda _rig, _plan, _runs: None)
     monkeypatch.setattr(
         command, "play_batch", lambda _rig, plans: [Played(plan, 0, 0, [], [], 0.0) for plan in plans]
     )
