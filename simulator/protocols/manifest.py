@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.story.queries import NO_STORIES, Stories
 from simulator.system.admin_tools import AdminError
 from simulator.system.live_rows import LiveRows
+from simulator.system.measured import Measured
 
 if TYPE_CHECKING:
     from simulator.checks.check import Check
@@ -215,8 +216,8 @@ class Manifest:
     - `shared_types`: append-only types that worlds of a branch share, so that checkpoints only refer to them.
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
     - `tables()`: fixed tables of the code that a page draws, such as state machines.
-    - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `stories`: see each; default:
-      none.
+    - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `measured`, `stories`: see each;
+      default: none.
     - `terms` of the glossary, and its `causes` of duplicates and losses: heading and meaning.
     - `recorded`: the same for runs that were recorded on real brokers.
     """
@@ -240,6 +241,7 @@ class Manifest:
     pictures: Pictures = Pictures()
     admin: AdminTools = AdminTools()
     comparison: RunComparison | None = None
+    measured: Measured = Measured()
     stories: Stories = NO_STORIES
     terms: tuple[TermSection, ...] = ()
     causes: tuple[tuple[str, str], ...] = ()

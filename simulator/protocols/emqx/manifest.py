@@ -15,6 +15,7 @@ from simulator.protocols.emqx.views.picture import gallery_picture, picture_at
 from simulator.protocols.emqx.views.view import view
 from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
+from simulator.protocols.emqx.what_if.measured import MEASURED
 from simulator.protocols.manifest import CheckList, Manifest, Pictures
 
 MANIFEST = Manifest(
@@ -30,6 +31,7 @@ MANIFEST = Manifest(
     tables=tables,
     live=LIVE_ROWS,
     pictures=Pictures(gallery_picture, picture_at),
+    measured=MEASURED,
     stories=STORIES,
     terms=TERMS,
     causes=tuple(GROUP_CAUSES.values()),

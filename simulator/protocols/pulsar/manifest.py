@@ -44,6 +44,7 @@ from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
 from simulator.protocols.pulsar.views.view import view
 from simulator.protocols.pulsar.what_if.changes import CHANGES
 from simulator.protocols.pulsar.what_if.compared import COMPARED
+from simulator.protocols.pulsar.what_if.measured import MEASURED
 
 SECTIONS = {
     "clusters": logs.clusters,
@@ -92,6 +93,7 @@ SIMULATED = Manifest(
     pictures=Pictures(gallery_picture, picture_at),
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=RunComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
+    measured=MEASURED,
     stories=STORIES,
     terms=TERMS,
     causes=cause_definitions(),

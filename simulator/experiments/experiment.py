@@ -1,0 +1,122 @@
+"""An experiment: a scenario, the values of its parameters, seeds, and phases of its faults.
+
+Rules: the grid has one point for each combination of values, the last axis varying fastest. Each point is run
+with every seed and every phase. Point, seed and phase determine a run completely; their order numbers it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from simulator.kernel.random import draw, stream_key
+from simulator.protocols.table import protocol_of
+from simulator.scenarios.loader import load_scenario_text
+from simulator.scenarios.model import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A parameter: a dotted path into the scenario, and its values as they are written."""
+
+    path: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A combination of values, by path; `number` counts from 0."""
+
+    number: int
+    values: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The bound that a setting has to meet: in `share` of the runs `measure` is at most `at_most`.
+
+    `share` and `confidence` are millionths.
+    """
+
+    measure: str
+    at_most: int
+    share_millionths: int
+    confidence_millionths: int
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as its file declares it; `scenario_text` is the scenario's text, whatever the file names.
+
+    `phases` is the number of offsets of the faults within a period; `drawn` means random instead of evenly
+    spaced. `cheaper` has the path of each axis whose values have a preferred end, and `larger` or `smaller`.
+    """
+
+    name: str
+    title: str
+    scenario_text: str
+    scenario_source: str
+    axes: tuple[Axis, ...] = ()
+    seeds: tuple[int, ...] = (1,)
+    phases: int = 1
+    drawn: bool = False
+    until_us: int | None = None
+    wanted: Wanted | None = None
+    cheaper: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """Every combination of values."""
+        combined = product(*(axis.values for axis in self.axes))
+        paths = [axis.path for axis in self.axes]
+        return tuple(
+            Point(number, dict(zip(paths, values, strict=True))) for number, values in enumerate(combined)
+        )
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.points) * len(self.seeds) * self.phases
+
+    def scenario_at(self, point: Point, seed: int | None = None) -> Scenario:
+        """The scenario of a point. Raises ScenarioError."""
+        return load_scenario_text(
+            self.scenario_text,
+            self.scenario_source,
+            seed=seed,
+            until_us=self.until_us,
+            overrides=tuple(point.values.items()),
+        )
+
+    def offsets_us(self, scenario: Scenario, point: Point, seed: int) -> list[int]:
+        """By phase, how much later than written the faults of a run are."""
+        if self.phases == 1 and not self.drawn:
+            return [0]
+        period_us = protocol_of(scenario).measured.period_us(scenario) or 0
+        if not self.drawn:
+            return [phase * period_us // self.phases for phase in range(self.phases)]
+        key = stream_key(seed, f"experiment/{self.name}/{point.number}")
+        return [draw(key, phase) % period_us for phase in range(self.phases)]
+
+    def described(self) -> dict[str, Any]:
+        """The experiment as JSON: equal for equal experiments."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "scenario": self.scenario_text,
+            "grid": {axis.path: list(axis.values) for axis in self.axes},
+            "seeds": list(self.seeds),
+            "phases": {"drawn": self.phases} if self.drawn else self.phases,
+            "until_us": self.until_us,
+            "wanted": None
+            if self.wanted is None
+            else {
+                "measure": self.wanted.measure,
+                "at_most": self.wanted.at_most,
+                "share": self.wanted.share_millionths / 1_000_000,
+                "confidence": self.wanted.confidence_millionths / 1_000_000,
+            },
+            "cheaper": dict(self.cheaper),
+        }

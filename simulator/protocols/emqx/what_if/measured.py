@@ -1,0 +1,45 @@
+"""What an experiment measures in a run of groups, and the period with which its faults are moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.protocols.emqx.scenario.model import EmqxScenario
+from simulator.protocols.emqx.summary_sections.groups import groups
+from simulator.scenarios.settings import SETTINGS
+from simulator.system.measured import Measure, Measured
+
+SUMS = (
+    Measure("duplicates", "duplicates"),
+    Measure("redeliveries", "redelivered"),
+    Measure("lost", "lost"),
+    Measure("reordered", "reordered"),
+    Measure("handovers", "hand-overs"),
+    Measure("unowned_us", "time without a reader", "us"),
+)
+"""Sums over the groups of a run."""
+
+HEARTBEAT = "leader_heartbeat_interval"
+FAULTS = (
+    "node.crash",
+    "node.stop",
+    "leader.crash",
+    "leader.stop",
+    "session.kill",
+    "session.disconnect",
+    "store.fail",
+    "link.cut",
+)
+
+
+def _of(run: Any) -> dict[str, int | None]:
+    found = groups(run).values()
+    return {one.name: sum(group[one.name] for group in found) for one in SUMS}
+
+
+def _period_us(scenario: EmqxScenario) -> int:
+    """The time between two commits of a leader: what it has not committed is read again."""
+    return scenario.settings.get(HEARTBEAT, SETTINGS[HEARTBEAT].default_under(scenario.options))
+
+
+MEASURED = Measured(SUMS, _of, _period_us, FAULTS)

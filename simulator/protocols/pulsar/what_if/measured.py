@@ -1,0 +1,64 @@
+"""What an experiment measures in a run with failovers, and the period with which its faults are moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.scenarios.settings import SETTINGS
+from simulator.system.measured import Measure, Measured
+
+PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
+
+SUMS = (
+    Measure("duplicates", "duplicates"),
+    Measure("extra_deliveries", "extra deliveries"),
+    Measure("redeliveries", "redelivered"),
+    Measure("stranded", "not replicated"),
+    Measure("stranded_unprocessed", "not replicated (unread)"),
+    Measure("lost", "lost"),
+    Measure("reordered", "reordered"),
+)
+"""Messages of a run: the sum over its failovers."""
+
+LONGEST = (
+    Measure("outage_us", "delivery gap", "us"),
+    Measure("drained_us", "until the backlog was acked", "us"),
+)
+"""The longest of the run's failovers, `drained_us` from the failover on; none if one has no value."""
+
+FAULTS = (
+    "subscription.fail-over",
+    "cluster.crash",
+    "link.cut",
+    "link.partition",
+    "link.slow",
+    "topic.unload",
+    "topic.crash",
+    "subscription.reset",
+)
+
+
+def _of(run: Any) -> dict[str, int | None]:
+    failovers = run.failovers()
+    found: dict[str, int | None] = {one.name: sum(each[one.name] for each in failovers) for one in SUMS}
+    found["outage_us"] = _longest([one["outage_us"] for one in failovers])
+    drained = [None if one["drained_us"] is None else one["drained_us"] - one["at_us"] for one in failovers]
+    found["drained_us"] = _longest(drained)
+    return found
+
+
+def _period_us(scenario: PulsarScenario) -> int:
+    """The longest period of snapshots in force for any cluster or topic at the beginning."""
+    otherwise = scenario.settings.get(PERIOD, SETTINGS[PERIOD].default_under(scenario.options))
+    own = [cluster.settings for cluster in scenario.clusters.values()]
+    own += [topic.settings for topic in scenario.topics.values()]
+    return 1000 * max([otherwise, *(given[PERIOD] for given in own if PERIOD in given)])
+
+
+def _longest(spans_us: list[int | None]) -> int | None:
+    known = [span for span in spans_us if span is not None]
+    return max(known) if known and len(known) == len(spans_us) else None
+
+
+MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS)

@@ -1,0 +1,44 @@
+"""What an experiment measures in a run, and what it moves from run to run, declared by each protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure of a whole run: its name, its title for readers, and its unit, `count` or `us`."""
+
+    name: str
+    title: str
+    unit: str = "count"
+
+    def described(self) -> dict[str, str]:
+        """The measure as files and pages describe it."""
+        return asdict(self)
+
+
+def _nothing(run: Any) -> dict[str, int | None]:
+    return {}
+
+
+def _no_period(scenario: Any) -> int | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The measures of a run, and the phase of its faults.
+
+    - `of(run)`: every measure of a world that has run; None where it has no value.
+    - `period_us(scenario)`: what the effect of a fault repeats with, None where nothing repeats.
+    - `faults`: the commands that begin a fault or a failover. From the first one on, all commands are moved
+      together.
+    """
+
+    measures: tuple[Measure, ...] = ()
+    of: Callable[[Any], dict[str, int | None]] = _nothing
+    period_us: Callable[[Any], int | None] = _no_period
+    faults: tuple[str, ...] = ()
