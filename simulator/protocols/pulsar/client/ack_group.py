@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from simulator.kernel.named_tuples import new_tuple
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.delivery import Delivery
 from simulator.protocols.pulsar.client.message_keys import Ack, MessageKey, Place
@@ -176,7 +177,7 @@ class AckGroup:
         It does when its ack is pending or a cumulative ack covered it (isDuplicate).
         """
         session, index, _message, batch_index, _redelivery, _cause = received
-        key = MessageKey(session.topic.place, index, batch_index)
+        key = new_tuple(MessageKey, (session.topic.place, index, batch_index))
         if key in self.waiting:
             return True
         upto = self.acknowledged_to.get(key.place)

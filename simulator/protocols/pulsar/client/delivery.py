@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simulator.kernel.named_tuples import reduce_tuple
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import ReceivedMessage
@@ -19,3 +21,6 @@ class Delivery(NamedTuple):
     seq: int
     key: MessageKey
     about: About
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_tuple(self)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from simulator.kernel.named_tuples import reduce_tuple
 
 Place = tuple[str, str]
 """(cluster, topic): a client with a lookup service may hold a topic's messages of two clusters."""
@@ -14,6 +16,9 @@ class MessageKey(NamedTuple):
     place: Place
     index: int  # type: ignore[assignment]  # hides tuple.index, which is not used
     batch_index: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_tuple(self)
 
 
 About = tuple[int, int, int, int, int, int, int, int, int]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.message_keys import MessageKey
     from simulator.protocols.pulsar.fast_path.flow import Flow
 
-PROCESSED, ACKS_SENT = Consumer.processed, AckGroup.time_over
+PROCESSED, ACKS_SENT, ARRIVE = Consumer.processed, AckGroup.time_over, Replicator.arrive
 HOLD_OVER, REDELIVERY_REQUESTED = HeldMessages.hold_over, RedeliveryRequests.delay_over
 _OWN = (PROCESSED, ACKS_SENT, HOLD_OVER, REDELIVERY_REQUESTED)  # a consumer's rank is its own
-_LASTING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # the flow must include them, however late
+_LASTING = frozenset((PROCESSED, ACKS_SENT, ARRIVE))  # the flow must include them, however late
 
 
 class Own(NamedTuple):
@@ -53,9 +53,9 @@ class Survey:
         """Collect the events before `far_us`, or only until an event of another kind due by `near_us`."""
         runtime, records = flow.producer.runtime, flow.topic.log.records.values
         turns = {consumer.rank: turn for turn, consumer in enumerate(flow.consumers)}
-        replicators = {replicator.rank: replicator for replicator, _peer in flow.replicators}
         self.horizon_us = horizon_us = min(far_us, runtime.limit_us + 1)
-        self.sent: dict[int, dict[int, int]] = {rank: {} for rank in replicators}
+        self.sent: dict[int, dict[int, int]] = {one.rank: {} for one, _peer in flow.replicators}
+        wires = {one.rank: (one, one.connection, self.sent[one.rank]) for one, _peer in flow.replicators}
         self.busy_us: list[int | None] = [None] * len(turns)
         self.timer_us: list[int | None] = [None] * len(turns)
         own: list[Own] = []
@@ -64,11 +64,13 @@ class Survey:
             at_us, rank, order, target, method, argument = event
             if at_us >= horizon_us and method not in _LASTING:
                 continue
-            if method is Replicator.arrive and replicators.get(rank) is target:
-                connection = replicators[rank].connection
-                if argument[0] == connection:
-                    self.sent[rank][argument[1]] = argument[2]
-                if argument[0] != connection or records[argument[1]] >= 0 or peer_events.take_marker(event):
+            if method is ARRIVE and rank in wires and wires[rank][0] is target:
+                connection, index, seq = argument
+                _replicator, present, sent = wires[rank]
+                if connection != present:
+                    continue
+                sent[index] = seq
+                if records[index] >= 0 or peer_events.take_marker(event):
                     continue
             elif peer_events.take_tick(event):
                 continue

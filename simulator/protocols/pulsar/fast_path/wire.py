@@ -51,10 +51,7 @@ class Wire:
         self.stored = 0
         self.indices = np.array([index for index, _sent_us, _due_us in front], dtype=np.int64)
         self.records = np.array([values[index] for index, _sent_us, _due_us in front], dtype=np.int64)
-        position, copy_size = replicator.topic.log.position, replicator.copy_size
-        self.copied_bytes = np.array(
-            [copy_size.of(*position(index)) for index, _sent_us, _due_us in front], dtype=np.int64
-        )
+        self.copied_bytes = _copied_bytes(replicator, self.indices)
         self.seqs = np.array([seqs[index] for index, _sent_us, _due_us in front], dtype=np.int64)
         self.due_us = np.array([due_us for _index, _sent_us, due_us in front], dtype=np.int64)
 
@@ -120,3 +117,14 @@ class Wire:
             self.entries[stored] = np.arange(log.ledgers[-1].entries - len(seqs), log.ledgers[-1].entries)
             replicator.take_receipts(self.indices[stored], self.arrivals_us[stored], now_us)
             self.stored = upto
+
+
+def _copied_bytes(replicator: Replicator, indices: np.ndarray) -> np.ndarray:
+    """Bytes that the replicator adds to the copies of these entries, which are in ascending order."""
+    log, copy_size = replicator.topic.log, replicator.copy_size
+    if not len(indices):
+        return indices
+    ledger, first_index, end = log.span(int(indices[0]))
+    if indices[-1] < end:
+        return copy_size.of_many(ledger, indices - first_index)
+    return np.array([copy_size.of(*log.position(int(index))) for index in indices], dtype=np.int64)

@@ -300,7 +300,7 @@ class Replicator:
         ):
             if len(self.wire) + len(self.receipts.pending) >= size_max:
                 self.settle()
-                if self.in_flight >= size_max:
+                if len(self.wire) + len(self.receipts.pending) >= size_max:
                     self._stall(size_max)
                     break
             index = self.read_index
@@ -395,7 +395,7 @@ class Replicator:
         receipt_us = self.held.receipt(index)
         replication_order.store_at_peer(self, index, seq)
         if self.stalled and not self.held.back:
-            self.runtime.schedule(receipt_us, self.rank, self.room, self.connection)
+            self.runtime.schedule(receipt_us, self.rank, self.room, connection)
 
     # --- receipts
 
@@ -438,18 +438,19 @@ class Replicator:
     def _stall(self, size_max: int) -> None:
         """The queue is full: continue when receipts have brought it below nine tenths."""
         self.stalled = True
-        pending = self.receipts.pending
+        pending, in_flight = self.receipts.pending, self.in_flight
         # a queue of one is below when it is empty
-        needed = min(self.in_flight - size_max * 9 // 10, self.in_flight - 1)
+        needed = min(in_flight - size_max * 9 // 10, in_flight - 1)
         if 0 <= needed < len(pending):
-            self.runtime.schedule(pending[needed][1], self.rank, self.room, self.connection)
+            self.runtime.schedule(pending[needed][1], self.rank, self.room, self.connecting.number)
 
     def room(self, connection: int) -> None:
         """A receipt arrived while stalled."""
-        if connection != self.connection or not self.stalled:
+        if connection != self.connecting.number or not self.stalled:
             return
         self.settle()
-        if self.in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not self.in_flight:
+        in_flight = self.in_flight
+        if in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not in_flight:
             self.stalled = False
             self.read()
 
