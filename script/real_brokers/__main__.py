@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from script.real_brokers.arguments import Arguments, parse
 from script.real_brokers.install import Installation, InstallationError, installed
 from script.real_brokers.jobs import job_names, job_text
 from script.real_brokers.live_run import RunError
 from script.real_brokers.machine import busy, check_memory, load_average
-from script.real_brokers.output import write_pairs, write_run, write_text
+from script.real_brokers.output import PairsError, read_pairs, write_pairs, write_run, write_text
 from script.real_brokers.plan import make_run, runs_at_once, with_version
 from script.real_brokers.play import play_batch, warm_up
 from script.real_brokers.playable import problems
@@ -40,7 +41,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         with supervisor:
             return play_all(arguments)
-    except InstallationError as error:
+    except (InstallationError, PairsError) as error:
         say(str(error))
         return EXIT_BAD_INPUT
     except (ProcessError, RunError, Stopping) as error:
@@ -62,12 +63,20 @@ def play_all(arguments: Arguments) -> int:
         say(f"{scenario.name}: can be played on Pulsar {version}.{title_of(scenario, arguments)}")
     if arguments.check:
         return EXIT_FINE
+    earlier = {
+        scenario.name: read_pairs(arguments.out / scenario.name, scenario, version)
+        for scenario, version in scenarios
+        if arguments.resume
+    }
     versions = dict.fromkeys(version for _scenario, version in scenarios)
     installations = {version: installed(version, say) for version in versions}
     check_memory(max(len(scenario.clusters) for scenario, _version in scenarios))
     # commands of runs are timed: a thread that waits for the interpreter must not wait for 5 ms
     sys.setswitchinterval(0.0005)
-    failed = [play(scenario, installations[version], arguments) for scenario, version in scenarios]
+    failed = [
+        play(scenario, installations[version], arguments, earlier.get(scenario.name, ()))
+        for scenario, version in scenarios
+    ]
     return EXIT_FAILED if any(failed) else EXIT_FINE
 
 
@@ -114,30 +123,39 @@ def load_one(name: str) -> tuple[Scenario, str, str]:
     return load_scenario(name), Path(name).read_text(encoding="utf-8"), name
 
 
-def play(scenario: PulsarScenario, installation: Installation, arguments: Arguments) -> int:
-    """Play all runs of one scenario, and write them after each batch.
+def play(
+    scenario: PulsarScenario,
+    installation: Installation,
+    arguments: Arguments,
+    earlier: Sequence[dict[str, Any]] = (),
+) -> int:
+    """Play all runs of one scenario but the earlier ones, and write them after each batch.
 
     Returns the number of runs whose recording contradicts itself: their raw recordings are kept.
     """
     job = arguments.out / scenario.name
+    played_before = {pair["run"] for pair in earlier}
+    numbers = [number for number in range(1, arguments.runs + 1) if number not in played_before]
+    if not numbers:
+        say(f"{scenario.name}: {job} has these runs already.")
+        return 0
     job.mkdir(parents=True, exist_ok=True)
     write_text(job / "scenario.yaml", scenario.canonical_text)
-    pairs, failed = [], 0
+    pairs, failed = list(earlier), 0
     rig = Rig(scenario, job / "processes", installation)
     rig.remove_data()  # of a job that was killed, or that kept it: its topics have the same names
     try:
         with rig:
             rig.start(say)
-            at_once = min(arguments.at_once or runs_at_once(scenario), arguments.runs)
+            at_once = min(arguments.at_once or runs_at_once(scenario), len(numbers))
             warm_up(rig, make_run(scenario, 0), at_once)
-            for first in range(1, arguments.runs + 1, at_once):
-                last = min(first + at_once - 1, arguments.runs)
+            for begin in range(0, len(numbers), at_once):
+                batch = numbers[begin : begin + at_once]
                 warning = busy(load_average())
                 if warning:
                     say(warning)
-                say(f"{scenario.name}: runs {first} to {last} of {arguments.runs}…")
-                batch = play_batch(rig, [make_run(scenario, number) for number in range(first, last + 1)])
-                for played in batch:
+                say(f"{scenario.name}: runs {batch[0]} to {batch[-1]} of {arguments.runs}…")
+                for played in play_batch(rig, [make_run(scenario, number) for number in batch]):
                     try:
                         pairs.append(write_run(job, played, installation.version, scenario))
                     except RecordingError as error:

@@ -19,7 +19,7 @@ class Arguments:
     """What the command was asked to do.
 
     Without `version` each scenario has its own, and without `at_once` as many runs share the clusters as its
-    rate of messages allows.
+    rate of messages allows. With `resume` runs that `out` has already are not played again.
     """
 
     scenarios: tuple[str, ...]
@@ -29,6 +29,7 @@ class Arguments:
     out: Path
     keep_data: bool
     check: bool
+    resume: bool
 
 
 def parse(words: Sequence[str] | None = None) -> Arguments:
@@ -63,6 +64,9 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         "--out", type=Path, metavar="DIR", help="folder for the results; required without --check"
     )
     parser.add_argument("--keep-data", action="store_true", help="keep the brokers' data after the runs")
+    parser.add_argument(
+        "--resume", action="store_true", help="play only the runs that DIR does not have, and keep the others"
+    )
     parser.add_argument("--check", action="store_true", help="only say whether the scenarios can be played")
     given = parser.parse_args(words)
     if not given.scenarios and not given.jobs:
@@ -79,6 +83,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         (given.out or Path()).resolve(),
         given.keep_data,
         given.check,
+        given.resume,
     )
 
 

@@ -25,6 +25,11 @@ from simulator.scenarios.model import Scenario
 
 RAW = "raw.jsonl.gz"
 """What brokers and clients reported in a run."""
+PAIRS = "pairs.jsonl"
+
+
+class PairsError(Exception):
+    """The runs of a job cannot be continued; the text says why and what would be right."""
 
 
 def run_folder(job: Path, label: str) -> Path:
@@ -55,7 +60,7 @@ def write_results(
         "job": folder.parent.name,
         "run": int(recording.meta["run"].removeprefix("r")),
         "pulsar": recording.meta["pulsar"],
-        "scenario_sha256": hashlib.sha256(job_scenario.canonical_text.encode()).hexdigest(),
+        "scenario_sha256": _sha256(job_scenario),
         "real": real,
         "simulated": simulated,
         "folder": str(folder.relative_to(folder.parent.parent)),
@@ -92,9 +97,24 @@ def write_raw(path: Path, meta: dict[str, Any], played: Played) -> None:
     os.replace(partial, path)
 
 
+def read_pairs(job: Path, scenario: Scenario, version: str) -> list[dict[str, Any]]:
+    """The pairs that a job has already. Raises PairsError unless they are of this scenario and version."""
+    path = job / PAIRS
+    if not path.exists():
+        return []
+    pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    if {(pair["scenario_sha256"], pair["pulsar"]) for pair in pairs} - {(_sha256(scenario), version)}:
+        raise PairsError(
+            f"{path} has runs of another scenario or another version than {scenario.name} on Pulsar "
+            f"{version}. Name another folder with --out, or leave out --resume to replace them."
+        )
+    return pairs
+
+
 def write_pairs(job: Path, pairs: Iterable[dict[str, Any]]) -> None:
     """Write the list of pairs of a job."""
-    write_text(job / "pairs.jsonl", "".join(f"{line}\n" for line in _lines(pairs)))
+    in_order = sorted(pairs, key=lambda pair: pair["run"])
+    write_text(job / PAIRS, "".join(f"{line}\n" for line in _lines(in_order)))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -107,6 +127,10 @@ def write_text(path: Path, text: str) -> None:
     partial = path.with_name(path.name + ".partial")
     partial.write_text(text, encoding="utf-8")
     os.replace(partial, path)
+
+
+def _sha256(scenario: Scenario) -> str:
+    return hashlib.sha256(scenario.canonical_text.encode()).hexdigest()
 
 
 def _lines(values: Iterable[dict[str, Any]]) -> Iterator[str]:

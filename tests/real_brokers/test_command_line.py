@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -59,7 +60,7 @@ def test_each_scenario_is_played_on_the_installation_of_its_version(capsys, tmp_
     monkeypatch.setattr(command, "installed", lambda version, _say: Installation(version, "java", ""))
     monkeypatch.setattr(command, "check_memory", lambda _clusters: None)
     monkeypatch.setattr(
-        command, "play", lambda one, installed, _: played.append((one.name, installed.version)) or 0
+        command, "play", lambda one, installed, *_: played.append((one.name, installed.version)) or 0
     )
     code, _text = run(capsys, "backlog-spread", "backlog-oldest-first", "--out", str(tmp_path))
     assert code == 0
@@ -113,48 +114,85 @@ def test_a_broker_that_fails_is_reported_with_its_error(capsys, tmp_path, monkey
     assert code == 1 and "cluster us-west ended during start" in text
 
 
-def test_a_run_whose_recording_contradicts_itself_fails_and_the_others_are_written(
-    capsys, tmp_path, monkeypatch
-):
-    class NoRig:
-        def __init__(self, _scenario, folder, _installation):
-            self.folder = folder
+class NoRig:
+    """Stands for the clusters: nothing is started."""
 
-        def __enter__(self):
-            return self
+    def __init__(self, _scenario, folder, _installation):
+        self.folder = folder
 
-        def __exit__(self, *_):
-            pass
+    def __enter__(self):
+        return self
 
-        def start(self, _say):
-            assert not (self.folder / "data").exists()
+    def __exit__(self, *_):
+        pass
 
-        def remove_data(self):
+    def start(self, _say):
+        assert not (self.folder / "data").exists()
+
+    def remove_data(self):
+        if (self.folder / "data").exists():
             (self.folder / "data").rmdir()
-            self.remove_data = lambda: None
 
-    def write(_job, played, _version, _scenario):
-        if played.plan.label == "r002":
+
+@pytest.fixture
+def played(monkeypatch):
+    """The labels of the runs that are played on a stand-in, and those whose recording is refused."""
+    labels, refused = [], ["r002"]
+
+    def play_batch(_rig, plans):
+        labels.extend(plan.label for plan in plans)
+        return [Played(plan, 0, 0, [], [], 0.0) for plan in plans]
+
+    def write(_job, played, version, scenario):
+        if played.plan.label in refused:
             raise RecordingError("the log of orders has two entries at 1:4")
-        return {"run": played.plan.label}
+        text = scenario.canonical_text.encode()
+        sha256 = hashlib.sha256(text).hexdigest()
+        return {"run": int(played.plan.label[1:]), "pulsar": version, "scenario_sha256": sha256}
 
-    kept = tmp_path / "two-regions" / "processes" / "data"
-    kept.mkdir(parents=True)
     monkeypatch.setattr(command, "installed", lambda version, _say: Installation(version, "java", ""))
     monkeypatch.setattr(command, "check_memory", lambda _clusters: None)
     monkeypatch.setattr(command, "Rig", NoRig)
     monkeypatch.setattr(command, "warm_up", lambda _rig, _plan, _runs: None)
-    monkeypatch.setattr(
-        command, "play_batch", lambda _rig, plans: [Played(plan, 0, 0, [], [], 0.0) for plan in plans]
-    )
+    monkeypatch.setattr(command, "play_batch", play_batch)
     monkeypatch.setattr(command, "write_run", write)
+    return labels, refused
+
+
+def runs_in(folder):
+    return [json.loads(line)["run"] for line in (folder / "pairs.jsonl").read_text().splitlines()]
+
+
+def test_a_run_whose_recording_contradicts_itself_fails_and_the_others_are_written(capsys, tmp_path, played):
+    (tmp_path / "two-regions" / "processes" / "data").mkdir(parents=True)
     words = ("two-regions", "--out", str(tmp_path), "--runs", "5", "--at-once", "2")
     code, text = run(capsys, *words)
     assert code == 1
     assert "two-regions, r002: the log of orders has two entries at 1:4" in text
     assert "4 runs are in" in text and "1 runs have no figures" in text
-    pairs = (tmp_path / "two-regions" / "pairs.jsonl").read_text().splitlines()
-    assert [json.loads(line)["run"] for line in pairs] == ["r001", "r003", "r004", "r005"]
+    assert runs_in(tmp_path / "two-regions") == [1, 3, 4, 5]
+
+
+def test_resume_plays_only_the_runs_that_the_folder_does_not_have(capsys, tmp_path, played):
+    labels, refused = played
+    words = ("two-regions", "--out", str(tmp_path), "--at-once", "2", "--resume", "--runs")
+    assert run(capsys, *words, "3")[0] == 1
+    labels.clear(), refused.clear()
+    assert run(capsys, *words, "5")[0] == 0
+    assert labels == ["r002", "r004", "r005"]
+    assert runs_in(tmp_path / "two-regions") == [1, 2, 3, 4, 5]
+    code, text = run(capsys, *words, "5")
+    assert code == 0 and labels == ["r002", "r004", "r005"] and "has these runs already" in text
+
+
+def test_resume_refuses_runs_of_another_version(capsys, tmp_path, played):
+    labels, _refused = played
+    run(capsys, "two-regions", "--out", str(tmp_path), "--runs", "1")
+    labels.clear()
+    words = ("two-regions", "--out", str(tmp_path), "--runs", "2", "--resume", "--pulsar", "4.0.7")
+    code, text = run(capsys, *words)
+    assert code == 2 and labels == []
+    assert "has runs of another scenario or another version" in text and "Name another folder" in text
 
 
 def test_too_little_memory_is_named_with_what_is_needed(tmp_path):
