@@ -121,6 +121,10 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "checks": ("checks", "protocols", "scenarios", "trace"),
     "story": ("story", "counting", "trace"),
     "views": ("views", "system", "protocols"),
+    "experiments": (
+        *("experiments", "world", "checkpoint", "protocols"),
+        *("scenarios", "system", "counting", "kernel", "trace"),
+    ),
 }
 PROTOCOL_MAY_IMPORT = (
     "system",
@@ -140,6 +144,7 @@ PYTHON_API = (
     "simulator.recordings",
     "simulator.what_if",
     "simulator.comparison",
+    "simulator.experiments",
     "simulator.glossary",
     "simulator.story.queries",
     "simulator.protocols.registry",

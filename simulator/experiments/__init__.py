@@ -4,15 +4,20 @@ docs/experiments.md describes the file format. `spark_reports.experiments` runs 
 """
 
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
-from simulator.experiments.file import FORMAT, RUNS_MAX, read_experiment, read_experiment_text
-from simulator.experiments.runs import Batch, batches, replayed, run_batch
+from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
+from simulator.experiments.parts import RUNS_MAX
+from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, replayed, run_batch
+from simulator.system.measured import Measure
 
 __all__ = [
+    "FAILED",
+    "FINISHED",
     "FORMAT",
     "RUNS_MAX",
     "Axis",
     "Batch",
     "Experiment",
+    "Measure",
     "Point",
     "Wanted",
     "batches",

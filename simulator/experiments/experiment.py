@@ -15,6 +15,7 @@ from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
+from simulator.system.measured import Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Point:
 class Wanted:
     """The bound that a setting has to meet: in `share` of the runs `measure` is at most `at_most`.
 
-    `share` and `confidence` are millionths.
+    `share` and `confidence` are millionths, `at_most` has the unit of the measure.
     """
 
     measure: str
@@ -48,10 +49,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment as its file declares it; `scenario_text` is the scenario's text, whatever the file names.
+    """An experiment as its file declares it.
 
-    `phases` is the number of offsets of the faults within a period; `drawn` means random instead of evenly
-    spaced. `cheaper` has the path of each axis whose values have a preferred end, and `larger` or `smaller`.
+    `scenario_text` is the text of the scenario, whichever way the file names it. `phases` is the number of
+    offsets of the faults within a period, random ones if they are `drawn`, else evenly spaced. `cheaper` has
+    the path of each axis whose values have a cheaper end, and `larger` or `smaller`.
     """
 
     name: str
@@ -80,6 +82,11 @@ class Experiment:
         """The number of runs."""
         return len(self.points) * len(self.seeds) * self.phases
 
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures of each run, in the protocol's order."""
+        return protocol_of(self.scenario_at(self.points[0])).measured.measures
+
     def scenario_at(self, point: Point, seed: int | None = None) -> Scenario:
         """The scenario of a point. Raises ScenarioError."""
         return load_scenario_text(
@@ -94,7 +101,7 @@ class Experiment:
         """By phase, how much later than written the faults of a run are."""
         if self.phases == 1 and not self.drawn:
             return [0]
-        period_us = protocol_of(scenario).measured.period_us(scenario) or 0
+        period_us = protocol_of(scenario).measured.period_us(scenario) or 1
         if not self.drawn:
             return [phase * period_us // self.phases for phase in range(self.phases)]
         key = stream_key(seed, f"experiment/{self.name}/{point.number}")

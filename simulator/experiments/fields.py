@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from simulator.scenarios.problems import Problem, Problems, ScenarioError, Suggestion, Wrong, suggestion
@@ -10,24 +11,48 @@ from simulator.scenarios.tree import Node
 
 Value = TypeVar("Value")
 
+SCENARIO = "scenario"
+"""The source of problems in a scenario that is written in the experiment's file."""
+
 
 class Fields:
     """The reading of one file: `problems` grows until `stop_if_any` raises them together."""
 
-    def __init__(self, root: Node, source: str, problems: Iterable[Problem] = ()) -> None:
-        self.source = source
+    def __init__(self, root: Node, text: str, problems: Iterable[Problem] = ()) -> None:
+        self._lines, self._source = text.splitlines(), root.source
         self.problems = Problems(problems)
         if not isinstance(root.value, dict):
             raise ScenarioError([root.problem("", "an experiment is a mapping", "begin with `format: 1`")])
 
     def stop_if_any(self) -> None:
-        """Raise ScenarioError with all problems so far."""
+        """Raise ScenarioError with all problems so far, in the order of the file."""
         if self.problems:
-            raise ScenarioError(self.problems)
+            in_order = Problems(sorted(self.problems, key=self._place))
+            in_order.more = self.problems.more
+            raise ScenarioError(in_order)
+
+    def _place(self, problem: Problem) -> tuple[bool, int, int]:
+        """Where a problem is; problems of another file come last."""
+        return problem.source != self._source, problem.line or 0, problem.column or 0
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that have their places."""
         self.problems.extend(problems)
+
+    def has_problem_at(self, path: str) -> bool:
+        """Whether a problem of this path, or of a path in it, was added."""
+        return any(one.path == path or one.path.startswith(f"{path}.") for one in self.problems)
+
+    def placed_in_block(self, root: Node, problem: Problem) -> Problem:
+        """A problem of a scenario that is a literal block (`scenario: |`), with its place in this file."""
+        node = root.value["scenario"]
+        head = self._lines[node.line - 1].split("#")[0].rstrip()
+        if problem.source != SCENARIO or problem.line is None or not head.endswith(("|", "|-", "|+")):
+            return problem
+        written = self._lines[node.line]
+        indent = len(written) - len(written.lstrip())
+        line, column = node.line + problem.line, (problem.column or 1) + indent
+        return replace(problem, source=node.source, line=line, column=column)
 
     def add(self, node: Node, path: str, what: str, right: str | Suggestion) -> None:
         """Add a problem at a node."""
@@ -43,9 +68,7 @@ class Fields:
         for key, member in node.value.items():
             if key not in keys:
                 path = f"{above}.{key}" if above else key
-                problem = member.problem(
-                    path, "is no key of an experiment", str(suggestion(key, keys)), at_key=True
-                )
+                problem = member.problem(path, "unknown key", str(suggestion(key, keys)), at_key=True)
                 self.problems.append(problem)
 
     def member(self, node: Node, key: str, kind: type | None) -> Node | None:
@@ -54,8 +77,7 @@ class Fields:
         if found is None or found.value is None:
             return None
         if kind is not None and not isinstance(found.value, kind):
-            right = "write a mapping" if kind is dict else "write a list"
-            self.add(found, key, f"is no {'mapping' if kind is dict else 'list'}", right)
+            self.add(found, key, "is not a mapping", f"write {key}: {{name: value}}")
             return None
         return found
 
@@ -71,7 +93,7 @@ class Fields:
             return otherwise
         if isinstance(found.value, str):
             return found.value
-        self.fail(node, key, "is no text", "write a text", above)
+        self.fail(node, key, "is not text", "write it in quotes", above)
         return otherwise
 
     def read(

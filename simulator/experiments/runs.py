@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.experiments.experiment import Experiment, Point
-from simulator.protocols.table import protocol_of
-from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.model import CommandSpec, Scenario
+from simulator.experiments.figures_run import FiguresRun, RunFailed
+from simulator.experiments.phase import first_fault_us, moved, moved_without_text
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError
-from simulator.system.commanding import schedule_command
-from simulator.world import World
 
 FINISHED, FAILED = "finished", "failed"
 LONGEST_REASON = 500
@@ -34,10 +32,6 @@ class Batch:
     first_run: int
     point: Point
     seed: int
-
-
-class RunFailed(Exception):
-    """A run cannot be carried out; the text says why."""
 
 
 def batches(experiment: Experiment) -> Iterator[Batch]:
@@ -59,14 +53,12 @@ def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
             yield _failed({"run": batch.first_run + phase, **blank, "phase_us": None}, error)
         return
     prefix = Prefix(scenario)
-    order = sorted(range(len(offsets_us)), key=lambda phase: offsets_us[phase])
     found: dict[int, Row] = {}
-    for phase in order:
+    for phase in sorted(range(len(offsets_us)), key=offsets_us.__getitem__):
         row = {"run": batch.first_run + phase, **blank, "phase_us": offsets_us[phase]}
         try:
-            world = prefix.run_with(offsets_us[phase])
-            measures = world.protocol.measured.of(world)
-            found[phase] = {**row, "status": FINISHED, "reason": None, "rows": world.seq, **measures}
+            run = prefix.run_with(offsets_us[phase])
+            found[phase] = {**row, "status": FINISHED, "reason": None, "rows": run.seq, **run.measures()}
         except Exception as error:  # whatever went wrong is a row, and the other runs go on
             found[phase] = _failed(row, error)
     yield from (found[phase] for phase in range(len(offsets_us)))
@@ -78,71 +70,32 @@ def replayed(experiment: Experiment, row: Row) -> Scenario:
     return moved(scenario, row["phase_us"] or 0)
 
 
-def moved(scenario: Scenario, offset_us: int) -> Scenario:
-    """The scenario whose commands from the first fault on, and whose end, are later by `offset_us`."""
-    if not offset_us:
-        return scenario
-    changed = _without_text(scenario, offset_us)
-    return replace(changed, canonical_text=canonical_text(changed))
-
-
-def _without_text(scenario: Scenario, offset_us: int) -> Scenario:
-    """The same, with the text of the scenario as it was."""
-    from_us = first_fault_us(scenario)
-    if from_us is None:
-        return scenario
-    commands = tuple(
-        replace(spec, at_us=spec.at_us + offset_us) if spec.at_us >= from_us else spec
-        for spec in scenario.commands
-    )
-    return replace(scenario, commands=commands, until_us=scenario.until_us + offset_us, expect={})
-
-
-def first_fault_us(scenario: Scenario) -> int | None:
-    """The instant of the first command that begins a fault or a failover."""
-    faults = protocol_of(scenario).measured.faults
-    return min((spec.at_us for spec in scenario.commands if spec.do in faults), default=None)
-
-
 class Prefix:
     """A run up to its first fault, from which runs with later and later faults go on."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._from_us = first_fault_us(scenario)
-        self._world: World | None = None
+        self._run: FiguresRun | None = None
 
-    def run_with(self, offset_us: int) -> World:
+    def run_with(self, offset_us: int) -> FiguresRun:
         """The whole run with the faults so much later; offsets have to be given in ascending order."""
-        from_us, scenario = self._from_us, self._scenario
-        changed = _without_text(scenario, offset_us)
-        if not from_us:  # no fault, or one at instant 0, which begins with the world
-            return _to_the_end(World.from_scenario(changed), changed.until_us)
-        later = [spec for spec in scenario.commands if spec.at_us >= from_us]
-        if self._world is None:
-            earlier = tuple(spec for spec in scenario.commands if spec.at_us < from_us)
-            self._world = World.from_scenario(replace(scenario, commands=earlier))
-        _to_the_end(self._world, from_us + offset_us - 1)
-        world = self._world.fork()
-        world.scenario = changed
-        _schedule(world, later, offset_us)
-        return _to_the_end(world, changed.until_us)
-
-
-def _schedule(world: World, commands: list[CommandSpec], offset_us: int) -> None:
-    for spec in sorted(commands, key=lambda spec: spec.at_us):
-        schedule_command(world.runtime, spec.at_us + offset_us, {"do": spec.do, **spec.arguments})
-
-
-def _to_the_end(world: World, until_us: int) -> World:
-    world.run(until_us)
-    if world.limit_reached:
-        raise RunFailed(str(world.limit_reached))
-    return world
+        from_us, scenario = self._from_us, moved_without_text(self._scenario, offset_us)
+        if not from_us:  # no fault, or one at instant 0, before which nothing can be shared
+            run = FiguresRun(scenario)
+        else:
+            first_us = from_us + offset_us
+            if self._run is None:
+                earlier = tuple(spec for spec in scenario.commands if spec.at_us < from_us)
+                self._run = FiguresRun(replace(self._scenario, commands=earlier))
+            self._run.run(first_us - 1)
+            run = self._run.fork(scenario)
+            run.schedule([spec for spec in scenario.commands if spec.at_us >= first_us])
+        run.run(scenario.until_us)
+        return run
 
 
 def _failed(row: Row, error: Exception) -> Row:
-    words = (
-        str(error) if isinstance(error, (ScenarioError, RunFailed)) else f"{type(error).__name__}: {error}"
-    )
-    return {**row, "status": FAILED, "reason": words[:LONGEST_REASON], "rows": 0}
+    expected = isinstance(error, (ScenarioError, RunFailed))
+    reason = str(error) if expected else f"internal error, {type(error).__name__}: {error}"
+    return {**row, "status": FAILED, "reason": reason[:LONGEST_REASON], "rows": 0}

@@ -28,6 +28,7 @@ from simulator.scenarios.model import CommandSpec, Scenario
 from simulator.scenarios.names import check_name, check_namespace
 from simulator.scenarios.problems import Problem, Problems, ScenarioError, Wrong, suggestion
 from simulator.scenarios.reader import Reader
+from simulator.scenarios.text_files import read_text_file
 from simulator.scenarios.tree import (
     LARGEST_TEXT_CHARACTERS,
     MOST_VALUES,
@@ -128,22 +129,10 @@ def parse_overrides(texts: Iterable[str]) -> list[Override]:
 
 
 def _file_text(path: Path) -> str:
-    if path.is_dir():
-        raise ScenarioError(
-            [Problem(str(path), None, None, "", "is a folder", "name a built-in scenario or a .yaml file")]
-        )
-    if path.suffix not in (".yaml", ".yml") and not path.is_file():
+    if path.suffix not in (".yaml", ".yml") and not path.exists():
         right = f"name a .yaml file or a built-in one: {suggestion(path.name, scenario_names())}"
         raise ScenarioError([Problem(str(path), None, None, "", "no built-in scenario has this name", right)])
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ScenarioError(
-            [Problem(str(path), None, None, "", "is not UTF-8 text", "save it as UTF-8")]
-        ) from None
-    except OSError as error:
-        what = f"cannot be read: {error.strerror}"
-        raise ScenarioError([Problem(str(path), None, None, "", what, "name a readable file")]) from None
+    return read_text_file(path)
 
 
 def _member_names(root: Node, section: str) -> tuple[str, ...]:

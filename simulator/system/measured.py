@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from simulator.counting.results import CountedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,17 @@ class Measure:
         return asdict(self)
 
 
-def _nothing(run: Any) -> dict[str, int | None]:
+class MeasuredRun(Protocol):
+    """The part of a run that measures read; `runtime` is the protocol's own `System`."""
+
+    runtime: Any
+
+    def counted(self) -> CountedRun:
+        """The results of counting up to now."""
+        ...
+
+
+def _nothing(run: MeasuredRun) -> dict[str, int | None]:
     return {}
 
 
@@ -39,6 +52,6 @@ class Measured:
     """
 
     measures: tuple[Measure, ...] = ()
-    of: Callable[[Any], dict[str, int | None]] = _nothing
+    of: Callable[[MeasuredRun], dict[str, int | None]] = _nothing
     period_us: Callable[[Any], int | None] = _no_period
     faults: tuple[str, ...] = ()

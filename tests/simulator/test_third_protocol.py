@@ -8,6 +8,7 @@ import pytest
 
 from simulator import World
 from simulator.checks.checks import Checks
+from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.protocols.registry import vocabulary
 from simulator.scenarios import ScenarioError, broken_expectations, load_scenario_text
 from simulator.scenarios.json_schema import scenario_schema
@@ -147,6 +148,19 @@ def test_a_trace_file_is_read_back_unchanged(tmp_path, suffix: str):
     )
     back = read_trace(path, vocabulary()).trace
     assert back.digest() == world.trace.digest() and back.rows() == world.trace.rows()
+
+
+def test_an_experiment_moves_the_crash_within_the_period_of_persisting():
+    """A position is persisted every 4 s, so eight phases of the crash are half a second apart."""
+    block = "\n".join(f"  {line}" for line in TEXT.splitlines())
+    experiment = read_experiment_text(
+        f"grid: {{servers.alpha.persistEach: [4, 1]}}\nphases: 8\nscenario: |\n{block}"
+    )
+    rows = [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+    # the crash is at 10.5 s, 11 s, … 14 s: 10, 11, 11, 12, … 14 messages, 8 or 12 of them persisted
+    assert [row["duplicates"] for row in rows[:8]] == [2, 3, 3, 0, 0, 1, 1, 2]
+    assert [row["duplicates"] for row in rows[8:]] == [0] * 8
+    assert experiment.measures[0].title == "delivered twice"
 
 
 def test_a_protocol_without_stories_has_no_cases():

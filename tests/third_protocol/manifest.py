@@ -18,4 +18,5 @@ MANIFEST = Manifest(
     checks=CheckList(NoKnowledge, (reading.DeliveredFromTheLog,)),
     changes=(reading.persist_each_position,),
     compared=reading.COMPARED,
+    measured=reading.MEASURED,
 )

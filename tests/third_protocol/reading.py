@@ -1,6 +1,6 @@
 """Readings of a run.
 
-Its count, its check, its section of the summary, its view, and what would have helped.
+Its count, its check, its section of the summary, its view, what would have helped, and what experiments measure.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from simulator.counting.results import CountedRun
 from simulator.scenarios.changes import Changed, CommandLog
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import Case, Compared, Figure, figure_words
+from simulator.system.measured import Measure, Measured, MeasuredRun
 from simulator.system.run_view import RunView
 from simulator.trace.trace import Trace
 
@@ -112,4 +113,20 @@ COMPARED = Compared(
     lambda real, other: (other["duplicates"],),
     "the server is not there",
     "There is no server, so there is nothing to compare.",
+)
+
+
+def _measures(run: MeasuredRun) -> dict[str, int | None]:
+    counted = run.counted().groups.values()
+    return {
+        "duplicates": sum(one.duplicates for one in counted),
+        "stored": sum(one.stored for one in counted),
+    }
+
+
+MEASURED = Measured(
+    (Measure("duplicates", "delivered twice"), Measure("stored", "stored")),
+    _measures,
+    lambda scenario: max(server.every_us * server.persist_each for server in scenario.servers.values()),
+    ("server.crash",),
 )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from simulator.protocols.emqx.scenario.model import EmqxScenario
-from simulator.protocols.emqx.summary_sections.groups import groups
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Measure, Measured
+from simulator.system.measured import Measure, Measured, MeasuredRun
 
 SUMS = (
     Measure("duplicates", "duplicates"),
@@ -32,8 +29,8 @@ FAULTS = (
 )
 
 
-def _of(run: Any) -> dict[str, int | None]:
-    found = groups(run).values()
+def _of(run: MeasuredRun) -> dict[str, int | None]:
+    found = [group.summary() for group in run.counted().groups.values()]
     return {one.name: sum(group[one.name] for group in found) for one in SUMS}
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Measure, Measured
+from simulator.system.measured import Measure, Measured, MeasuredRun
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 
@@ -30,6 +28,8 @@ LONGEST = (
 FAULTS = (
     "subscription.fail-over",
     "cluster.crash",
+    "cluster.lose",
+    "client.kill",
     "link.cut",
     "link.partition",
     "link.slow",
@@ -39,21 +39,30 @@ FAULTS = (
 )
 
 
-def _of(run: Any) -> dict[str, int | None]:
-    failovers = run.failovers()
-    found: dict[str, int | None] = {one.name: sum(each[one.name] for each in failovers) for one in SUMS}
-    found["outage_us"] = _longest([one["outage_us"] for one in failovers])
-    drained = [None if one["drained_us"] is None else one["drained_us"] - one["at_us"] for one in failovers]
-    found["drained_us"] = _longest(drained)
-    return found
+def _of(run: MeasuredRun) -> dict[str, int | None]:
+    failovers = run.counted().failovers
+    found: dict[str, int | None] = {
+        one.name: sum(getattr(each, one.name) for each in failovers) for one in SUMS
+    }
+    drained = [None if one.drained_us is None else one.drained_us - one.at_us for one in failovers]
+    return {
+        **found,
+        "outage_us": _longest([one.outage_us for one in failovers]),
+        "drained_us": _longest(drained),
+    }
 
 
-def _period_us(scenario: PulsarScenario) -> int:
-    """The longest period of snapshots in force for any cluster or topic at the beginning."""
-    otherwise = scenario.settings.get(PERIOD, SETTINGS[PERIOD].default_under(scenario.options))
-    own = [cluster.settings for cluster in scenario.clusters.values()]
-    own += [topic.settings for topic in scenario.topics.values()]
-    return 1000 * max([otherwise, *(given[PERIOD] for given in own if PERIOD in given)])
+def _period_us(scenario: PulsarScenario) -> int | None:
+    """The longest period in force at the beginning with which a subscription reports its progress."""
+    subscriptions = scenario.subscriptions.values()
+    periods_us = [one.ack_sync_period_us for one in subscriptions if one.acknowledgement_sync == "periodic"]
+    if any(one.replicate_subscription_state for one in subscriptions):
+        otherwise_ms = scenario.settings.get(PERIOD, SETTINGS[PERIOD].default_under(scenario.options))
+        own = [cluster.settings for cluster in scenario.clusters.values()]
+        own += [topic.settings for topic in scenario.topics.values()]
+        given_ms = [settings[PERIOD] for settings in own if PERIOD in settings]
+        periods_us += [1000 * period_ms for period_ms in (otherwise_ms, *given_ms)]
+    return max(periods_us, default=None)
 
 
 def _longest(spans_us: list[int | None]) -> int | None:

@@ -1,0 +1,85 @@
+"""A run of which only figures are wanted: no checks, no checkpoints, no branches.
+
+Rules: it writes the same rows as a `World` of the same scenario. It runs forward only, and a fork of it goes
+on independently.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.checkpoint import SharedObjects
+from simulator.counting.results import CountedRun
+from simulator.protocols.registry import vocabulary
+from simulator.protocols.table import protocol_of
+from simulator.scenarios.model import CommandSpec, Scenario
+from simulator.system.commanding import schedule_command
+from simulator.system.system import System
+from simulator.trace.trace import Trace
+from simulator.world import ROWS_MAX
+
+ALL_EVENTS = 1 << 62
+
+
+class RunFailed(Exception):
+    """A run cannot be carried out; the text says why."""
+
+
+class FiguresRun:
+    """A run at the end of an instant; `runtime` is the protocol's own `System`."""
+
+    rows_max = ROWS_MAX
+
+    def __init__(self, scenario: Scenario, runtime: System | None = None) -> None:
+        self.scenario = scenario
+        self.seed = scenario.seed
+        self.protocol = protocol_of(scenario)
+        self.runtime: Any = runtime or self.protocol.build(scenario, self.seed, Trace(vocabulary()))
+        self._counted: CountedRun | None = None
+
+    @property
+    def trace(self) -> Trace:
+        return self.runtime.trace
+
+    @property
+    def seq(self) -> int:
+        """Rows up to now."""
+        return self.runtime.seq
+
+    @property
+    def now_us(self) -> int:
+        return self.runtime.now_us
+
+    def run(self, until_us: int) -> None:
+        """Run up to the end of an instant. Raises RunFailed when there are too many rows."""
+        self._counted = None
+        self.runtime.rows_max = self.rows_max
+        more = self.runtime.run_instants(until_us, ALL_EVENTS, self.trace, self.rows_max)
+        if more or self.seq > self.rows_max:
+            raise RunFailed(
+                f"it has more than {self.rows_max:,} rows at {self.now_us / 1e6:.6f} s, the most of a run; "
+                "publish fewer messages, or end it earlier"
+            )
+
+    def fork(self, scenario: Scenario) -> FiguresRun:
+        """An independent run from here on, of a scenario that has been the same up to now."""
+        shared = SharedObjects(self.protocol.shared_types)
+        runtime = shared.load(shared.save(self.runtime))
+        runtime.write_to(self.trace, self.seq)
+        runtime.depart()
+        return FiguresRun(scenario, runtime)
+
+    def schedule(self, commands: list[CommandSpec]) -> None:
+        """Put commands of a scenario on the calendar, as the building of a system does."""
+        for spec in sorted(commands, key=lambda spec: spec.at_us):
+            schedule_command(self.runtime, spec.at_us, {"do": spec.do, **spec.arguments})
+
+    def counted(self) -> CountedRun:
+        """The results of counting up to now."""
+        if self._counted is None:
+            self._counted = self.protocol.count(self.trace, self.scenario, self.seq)
+        return self._counted
+
+    def measures(self) -> dict[str, int | None]:
+        """Every measure of the run."""
+        return self.protocol.measured.of(self)

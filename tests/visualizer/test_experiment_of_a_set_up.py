@@ -1,0 +1,17 @@
+"""The text of My set-up is the scenario of an experiment."""
+
+from __future__ import annotations
+
+from simulator.experiments import batches, read_experiment_text, run_batch
+from visualizer.setups.form import completed, composed
+
+
+def test_the_text_of_my_set_up_runs_as_an_experiment():
+    values = completed({"rate": "20/s", "at": "4s", "after": "1s", "end": "3s", "period": "500"})
+    block = "".join(f"  {line.text}\n" for line in composed(values))
+    text = f"grid: {{consumers.billing-1.processing: [5ms, 20ms]}}\nphases: 4\nscenario: |\n{block}"
+    experiment = read_experiment_text(text)
+    rows = [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+    assert [row["phase_us"] for row in rows] == [0, 125_000, 250_000, 375_000] * 2
+    assert {row["status"] for row in rows} == {"finished"}
+    assert max(row["duplicates"] for row in rows) > 0
