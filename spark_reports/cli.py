@@ -1,6 +1,7 @@
 """The command line of reports, the same for `python -m spark_reports` and for spark-submit.
 
-Exit codes: 0 success, 2 bad input or no Java (with a message on standard error), 3 internal error.
+Exit codes: 0 success, 2 bad input, no Java or an unreachable master (with a message on standard error),
+3 internal error. A sweep adds 130, cancelled by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from simulator import ScenarioError
 from simulator.trace.files import TraceFileError
 from spark_reports.protocols.manifest import Command
 from spark_reports.read import find_traces, unreadable
-from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, open_session
+from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, MasterUnreachable, open_session
 
 
 class Spoken:
@@ -79,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run a job and return the exit code."""
     given = parser().parse_args(arguments)
-    if given.out.exists() and not given.out.is_dir():
+    if given.out is not None and given.out.exists() and not given.out.is_dir():
         print(
             f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr
         )
@@ -89,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
         spark = open_session(given.master, settings=QUICK if rows <= QUICK_ROWS_MOST else None)
-    except (JavaMissing, TraceFileError) as error:
+    except (JavaMissing, MasterUnreachable, TraceFileError) as error:
         print(error, file=sys.stderr)
         return 2
     try:
@@ -107,10 +108,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _commands() -> dict[str, Command]:
-    """The commands that protocols add, by name."""
+    """The commands beside `failover`, by name: of experiments, and those that protocols add."""
+    from spark_reports.experiments.command import SWEEP
     from spark_reports.protocols.table import PROTOCOLS
 
-    return {command.name: command for protocol in PROTOCOLS.values() for command in protocol.commands}
+    added = [command for protocol in PROTOCOLS.values() for command in protocol.commands]
+    return {command.name: command for command in (SWEEP, *added)}
 
 
 def _failover(spark: object, given: argparse.Namespace) -> int:

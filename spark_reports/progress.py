@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pyspark import StatusTracker
 
+Result = TypeVar("Result")
 
 WATCH_EVERY_S = 0.5
 """Time between polls of the status tracker and of the cancel mark. A cancel takes effect within 2 s."""
@@ -40,8 +41,9 @@ class NullProgress:
 class Watch:
     """Runs a report's steps, beside a thread that reports progress and cancels the job group on request."""
 
-    def __init__(self, spark: Any, listener: Any, group: str) -> None:
+    def __init__(self, spark: Any, listener: Any, group: str, description: str = "failover report") -> None:
         self.spark = spark
+        self.description = description
         self.listener = listener
         self.group = group
         self._over = threading.Event()
@@ -51,7 +53,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         if self._context is not None:
-            self._context.setJobGroup(self.group, "failover report", interruptOnCancel=True)
+            self._context.setJobGroup(self.group, self.description, interruptOnCancel=True)
         else:
             self.spark.addTag(self.group)
             self.spark.registerProgressHandler(self._progress_of_server)
@@ -75,13 +77,21 @@ class Watch:
         for number, (name, step) in enumerate(steps, start=1):
             self._raise_if_cancelled()
             self.listener.step(number, len(steps), name)
-            try:
-                step()
-            except Exception as error:
-                if self._cancelled.is_set():
-                    raise Cancelled from error
-                raise
+            self._do(step)
         self._raise_if_cancelled()
+
+    def run_one(self, work: Callable[[], Result]) -> Result:
+        """Do one piece of work that is no step, and return its result. Raises Cancelled as `run` does."""
+        self._raise_if_cancelled()
+        return self._do(work)
+
+    def _do(self, work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except Exception as error:
+            if self._cancelled.is_set():
+                raise Cancelled from error
+            raise
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelled.is_set() or self.listener.cancel_wanted():

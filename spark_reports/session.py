@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,37 @@ class JavaMissing(RuntimeError):
     """No Java that Spark can run on. The message names what to install."""
 
 
+class MasterUnreachable(RuntimeError):
+    """Nothing accepts connections at the address of the master. The message names the address."""
+
+
+ADDRESS = re.compile(r"^(?:spark|sc)://([^/;]+)")
+CONNECT_PORT = 15002
+"""The port of a Spark Connect server whose address names none."""
+CONNECT_LIMIT_S = 10.0
+
+
+def check_master(url: str) -> None:
+    """Raise MasterUnreachable unless one of the master's addresses accepts connections.
+
+    Spark itself tries for a minute and ends with a trace of Java. Other kinds of masters are not checked.
+    """
+    found = ADDRESS.match(url)
+    reasons = []
+    for address in found[1].split(",") if found else ():
+        host, _, port = address.rpartition(":") if re.search(r":\d+$", address) else (address, "", "")
+        try:
+            socket.create_connection((host.strip("[]"), int(port or CONNECT_PORT)), CONNECT_LIMIT_S).close()
+            return
+        except (OSError, OverflowError) as error:
+            reasons.append(f"{address}: {getattr(error, 'strerror', None) or error}")
+    if reasons:
+        raise MasterUnreachable(
+            f"The Spark master {url} cannot be reached ({'; '.join(reasons)}). Check that it runs and that "
+            f"this machine may connect to it, or leave --master out to use this machine."
+        )
+
+
 def find_java() -> str | None:
     """The java command that Spark would start, or None."""
     home = os.environ.get("JAVA_HOME")
@@ -86,14 +119,17 @@ def open_session(
 
     builder = SparkSession.builder.appName(name).config("spark.sql.session.timeZone", "UTC")
     if remote:
+        check_master(remote)
         return builder.remote(remote).getOrCreate()
     # Under spark-submit the launcher has chosen the master already and sets it in the environment.
     chosen = (
         master or os.environ.get("SPARK_MASTER") or (None if "SPARK_ENV_LOADED" in os.environ else "local[*]")
     )
     if chosen:
+        check_master(chosen)
         builder = builder.master(chosen)
     if chosen and chosen.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else the first python3 of PATH
         builder = (
             builder.config(SHUFFLED, str(PARTITIONS_LEAST))
             .config("spark.driver.bindAddress", "127.0.0.1")

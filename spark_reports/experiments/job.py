@@ -1,0 +1,115 @@
+"""A sweep: rounds of batches, each one Spark job, until every run of the experiment is finished.
+
+Rules: the driver writes the rows of a round before the next one starts, so executors need no access to the
+folder. What is finished is read from the folder, and only the rest runs. Classic Spark and Spark Connect run
+the same code.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.experiments import Experiment
+from spark_reports.experiments.cluster import cores_now, prepare
+from spark_reports.experiments.failures import explained
+from spark_reports.experiments.listener import NullListener, Standing
+from spark_reports.experiments.plan import Pace, Plan, batches_of
+from spark_reports.experiments.results import columns_of, declared, measure_names
+from spark_reports.experiments.store import Kept, Store
+from spark_reports.experiments.task import running
+from spark_reports.progress import Cancelled, Watch
+
+
+def store_of(experiment: Experiment, out: Path) -> Store:
+    """The folder of an experiment's results. Raises ColumnTaken."""
+    return Store(out, experiment, columns_of(measure_names(experiment)))
+
+
+class Sweep:
+    """The runs of an experiment, on a session, in a folder.
+
+    With `limit_runs`, about so many runs are made in this call. With `core_s`, seconds of one core for all of
+    them, the time left is known from the start.
+    """
+
+    def __init__(
+        self,
+        spark: Any,
+        experiment: Experiment,
+        out: Path,
+        listener: NullListener | None = None,
+        *,
+        limit_runs: int | None = None,
+        core_s: float | None = None,
+    ) -> None:
+        self.experiment = experiment
+        self.store = store_of(experiment, out)
+        self._spark = spark
+        self._listener = listener or NullListener()
+        self._limit_runs = limit_runs
+        self._plan = Plan(experiment)
+        self._pace = Pace(None if core_s is None else core_s / len(self._plan.batches))
+
+    def run(self) -> Standing:
+        """Run what is missing, and write runs.parquet when nothing is.
+
+        Raises StoreError for the folder, Cancelled at the listener's request, and SweepFailed when Spark
+        fails. Finished runs are kept in each case.
+        """
+        with self.store.opened():
+            kept = self.store.kept()
+            for name in kept.damaged:
+                self._listener.notice(f"{name} could not be read and was set aside; its runs are made again")
+            missing = self._plan.missing(kept.finished)
+            if self._limit_runs is not None:
+                missing = self._plan.limited(missing, self._limit_runs)
+            if missing:
+                group = f"sweep-{uuid.uuid4()}"
+                with Watch(self._spark, self._listener, group, f"sweep {self.experiment.name}") as watch:
+                    self._run(missing, kept, watch)
+            standing = kept.standing()
+            if standing.complete:
+                self.store.finish()
+            return standing
+
+    def _run(self, missing: list[int], kept: Kept, watch: Watch) -> None:
+        """Run the missing batches in rounds, and add their runs to those that are kept."""
+        cores = _guarded(watch, lambda: prepare(self._spark))
+        self._listener.stands(kept.standing(self._pace.left_s(len(missing), cores)))
+        while missing:
+            cores = cores_now(self._spark) or cores
+            count = self._pace.batches(cores)
+            numbers, missing = missing[:count], missing[count:]
+            chunks = self._pace.chunks(numbers, cores)
+            began = time.monotonic()
+            rows = _guarded(watch, partial(self._rows, chunks))
+            self._pace.measured(len(numbers), time.monotonic() - began, cores)
+            self.store.add(rows)
+            kept.add(rows)
+            self._listener.stands(kept.standing(self._pace.left_s(len(missing), cores)))
+
+    def _rows(self, chunks: Sequence[Sequence[int]]) -> pa.Table:
+        """The rows of some batches: one Spark job with a task for each chunk."""
+        columns = self.store.columns
+        # A copy, since the points that an experiment keeps would be sent along.
+        task = running(replace(self.experiment), batches_of(self._plan, chunks), columns)
+        numbers = self._spark.range(0, len(chunks), 1, len(chunks))
+        return numbers.mapInArrow(task, declared(columns)).toArrow()
+
+
+def _guarded(watch: Watch, work: Callable[[], Any]) -> Any:
+    """The result of work in Spark. Raises Cancelled, or SweepFailed for whatever else happens."""
+    try:
+        return watch.run_one(work)
+    except Cancelled:
+        raise
+    except Exception as error:
+        raise explained(error) from error
