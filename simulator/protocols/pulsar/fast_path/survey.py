@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PROCESSED, ACKS_SENT, ARRIVE = Consumer.processed, AckGroup.time_over, Replicator.arrive
 HOLD_OVER, REDELIVERY_REQUESTED = HeldMessages.hold_over, RedeliveryRequests.delay_over
 _OWN = (PROCESSED, ACKS_SENT, HOLD_OVER, REDELIVERY_REQUESTED)  # a consumer's rank is its own
-_LASTING = frozenset((PROCESSED, ACKS_SENT, ARRIVE))  # the flow must include them, however late
+_LASTING = frozenset((PROCESSED, ACKS_SENT))  # the flow must know them, however late
 
 
 class Own(NamedTuple):

@@ -16,10 +16,6 @@ _POWERS_OF_TEN = 10 ** np.arange(1, 19, dtype=np.int64)
 _LONGEST = 2 * 19
 """Digits of two Java longs."""
 
-_TENS = tuple(10**digits for digits in range(20))
-_FEWEST_DIGITS = tuple(len(str(1 << bits >> 1)) for bits in range(64))
-"""By number of bits, the digits of the smallest such number; the others have as many or one more."""
-
 
 class CopySize:
     """The bytes that the replicators of one cluster add."""
@@ -32,7 +28,7 @@ class CopySize:
 
     def of(self, ledger: int, entry: int) -> int:
         """Bytes added to the copy of the entry at this position."""
-        return self.fixed + _digits(ledger) + _digits(entry)
+        return self.fixed + len(f"{ledger}{entry}")
 
     def of_many(self, ledger: int, entries: np.ndarray) -> np.ndarray:
         """`of` for several entries of one ledger."""
@@ -42,12 +38,6 @@ class CopySize:
     def most(self) -> int:
         """The most bytes that are added to any entry."""
         return self.fixed + _LONGEST
-
-
-def _digits(number: int) -> int:
-    """Decimal digits of a number from 0; called for every entry, so without making its text."""
-    fewest = _FEWEST_DIGITS[number.bit_length()]
-    return fewest + (number >= _TENS[fewest])
 
 
 def _field(length: int) -> int:
