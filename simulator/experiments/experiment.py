@@ -77,6 +77,11 @@ class Experiment:
             Point(number, dict(zip(paths, values, strict=True))) for number, values in enumerate(combined)
         )
 
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """What is measured in each run."""
+        return protocol_of(self.scenario_at(self.points[0])).measured.measures
+
     @property
     def runs(self) -> int:
         """The number of runs."""

@@ -18,8 +18,8 @@ from spark_reports.protocols.pulsar.fidelity.statistics import (
     t_interval,
     within_one_share,
 )
-from spark_reports.protocols.pulsar.fidelity.student import t_probability, t_quantile
 from spark_reports.protocols.pulsar.fidelity.verdict import judge
+from spark_reports.student import t_probability, t_quantile
 from tests.oracle import paired_statistics as oracle
 
 COUNTS = some.lists(some.integers(0, 200), min_size=2, max_size=60)

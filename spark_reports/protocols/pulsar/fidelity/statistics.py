@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spark_reports.protocols.pulsar.fidelity.student import t_quantile
+from spark_reports.student import t_quantile
 
 LEVEL = 0.95
 """Confidence level of all intervals."""

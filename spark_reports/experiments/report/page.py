@@ -1,0 +1,117 @@
+"""The report of an experiment as one HTML file that opens offline.
+
+Rules: every value is escaped. Styles, Plotly, figures and the scenarios of the listed runs are inlined, so
+the page makes no request. Without scripts it still has all text, tables and heat maps.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from simulator import ENGINE_VERSION
+from spark_reports.experiments.report import charts
+from spark_reports.experiments.report.answer import answer_of
+from spark_reports.experiments.report.definitions import definitions
+from spark_reports.experiments.report.examples import Example
+from spark_reports.experiments.report.heat_map import heat_maps
+from spark_reports.experiments.report.results import Results
+from spark_reports.experiments.report.tables import (
+    always_zero,
+    axis_heads,
+    failed_table,
+    measures_table,
+    settings_table,
+    share_name,
+    values_of,
+)
+from spark_reports.experiments.report.words import amount, percent
+from spark_reports.html.drawing import DRAW, chart_json
+from spark_reports.html.templates import render
+
+FOLDER = "experiments/report/templates"
+
+
+def page(results: Results, examples: dict[int, list[Example]]) -> str:
+    """The whole page; `examples` are the runs to open, by point."""
+    figures = _figures(results) if results.finished else {}
+    style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
+    own = files("spark_reports.experiments.report").joinpath("sweep.css").read_text(encoding="utf-8")
+    return render(
+        f"{FOLDER}/sweep.html",
+        results=results,
+        experiment=results.experiment,
+        described=results.experiment.described(),
+        engine=ENGINE_VERSION,
+        answer=answer_of(results),
+        style=Markup(style + own),
+        big=_large_figures(results),
+        settings=settings_table(results),
+        axis_heads=axis_heads(results),
+        charts=figures,
+        maps=heat_maps(results) if results.finished else [],
+        shares=[(share_name(results, one), one.share) for one in results.shares or ()],
+        examples=_examples(results, examples),
+        measures=measures_table(results),
+        zero=always_zero(results),
+        failed=failed_table(results),
+        definitions=definitions(results),
+        figures=[(name, chart_json(figure)) for name, figure in figures.items()],
+        plotly=Markup(get_plotlyjs()),
+        draw=Markup(DRAW),
+        percent=percent,
+    )
+
+
+def _figures(results: Results) -> dict[str, dict[str, Any]]:
+    """The charts of the page by name; a chart that does not apply is absent."""
+    found = {
+        "ranges": charts.ranges(results),
+        "distributions": charts.distributions(results),
+        "phases": charts.phases(results),
+    }
+    return {name: figure for name, figure in found.items() if figure is not None}
+
+
+def _large_figures(results: Results) -> list[dict[str, str]]:
+    """The row of large figures below the answer."""
+    shown = results.chosen or (results.closest if results.experiment.wanted else None)
+    found = [
+        {"value": f"{results.present:,}".replace(",", " "), "words": "runs", "kind": ""},
+        {"value": str(len(results.settings)), "words": "settings", "kind": ""},
+    ]
+    if shown is not None and shown.judged is not None and shown.judged.runs:
+        figures = shown.figures[results.main.name]
+        largest = "never" if figures.never else amount(figures.largest, results.main.unit)
+        found += [
+            {
+                "value": percent(shown.judged.within / shown.judged.runs),
+                "words": "of its runs within the bound",
+                "kind": "",
+            },
+            {
+                "value": amount(figures.median, results.main.unit),
+                "words": f"{results.main.title}, median",
+                "kind": "",
+            },
+            {"value": largest, "words": f"{results.main.title}, largest", "kind": ""},
+        ]
+    failures = str(results.failures)
+    found.append({"value": failures, "words": "failed runs", "kind": "harm" if results.failures else "zero"})
+    return found
+
+
+def _examples(results: Results, examples: dict[int, list[Example]]) -> list[dict[str, Any]]:
+    """The rows of the table of runs to open."""
+    return [
+        {
+            "setting": values_of(setting) if place == 0 else [""] * len(values_of(setting)),
+            "example": example,
+            "value": "never" if example.value is None else amount(example.value, results.main.unit),
+        }
+        for setting in results.settings
+        for place, example in enumerate(examples.get(setting.point.number, []))
+    ]

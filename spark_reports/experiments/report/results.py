@@ -1,0 +1,180 @@
+"""Everything that the page and the JSON file show, computed once from the runs.
+
+Rules: settings are in the order of their cost. The main measure is that of the wanted bound, else the
+first one. Nothing here formats text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.experiments import Experiment, Measure, Point
+from spark_reports.experiments.report.bound import MEETS, MISSES, UNDECIDED, Judged, judged
+from spark_reports.experiments.report.columns import FINISHED, PointRuns, runs_by_point
+from spark_reports.experiments.report.design import Design, design_of
+from spark_reports.experiments.report.figures import Figures, figures_of
+from spark_reports.experiments.report.order import cheapest_first
+from spark_reports.experiments.report.variance import Share, variance_shares
+
+FAILED_MOST = 100
+"""The most failed runs that are listed one by one."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A point of the grid with what was measured there."""
+
+    point: Point
+    runs: PointRuns
+    design: Design
+    figures: dict[str, Figures]
+    judged: Judged | None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that failed, as in its row."""
+
+    run: int
+    point: int
+    seed: int
+    phase_us: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """The settings from the cheapest on, and what concerns all of them."""
+
+    experiment: Experiment
+    settings: tuple[Setting, ...]
+    shares: tuple[Share, ...] | None
+    failed: tuple[Failed, ...]
+    reasons: tuple[tuple[str, int], ...]
+    partial: bool
+
+    @cached_property
+    def main(self) -> Measure:
+        """The measure that the answer is about."""
+        wanted = self.experiment.wanted
+        measures = self.experiment.measures
+        return next((one for one in measures if wanted and one.name == wanted.measure), measures[0])
+
+    @property
+    def present(self) -> int:
+        """Runs in the table."""
+        return sum(len(one.runs.runs) for one in self.settings)
+
+    @property
+    def missing(self) -> int:
+        """Runs that are not in the table."""
+        return self.experiment.runs - self.present
+
+    @property
+    def failures(self) -> int:
+        """Runs that failed."""
+        return sum(count for _, count in self.reasons)
+
+    @property
+    def finished(self) -> int:
+        """Runs with figures."""
+        return self.present - self.failures
+
+    @cached_property
+    def chosen(self) -> Setting | None:
+        """The cheapest setting that meets the wanted bound."""
+        return next((one for one in self.settings if one.judged and one.judged.verdict == MEETS), None)
+
+    @cached_property
+    def closest(self) -> Setting:
+        """The setting with the largest share within the bound, and of equal ones the cheapest."""
+        return max(self.settings, key=_share_within)
+
+    @cached_property
+    def cheaper_undecided(self) -> tuple[Setting, ...]:
+        """Settings without a verdict that are cheaper than the chosen one; all, if none is chosen."""
+        end = len(self.settings) if self.chosen is None else self.settings.index(self.chosen)
+        return tuple(one for one in self.settings[:end] if one.judged and one.judged.verdict == UNDECIDED)
+
+    def spread(self, most: int) -> list[Setting]:
+        """At most so many settings with a value, evenly spread over the order, with the chosen one."""
+        settings = [one for one in self.settings if one.figures[self.main.name].known]
+        if len(settings) <= most:
+            return settings
+        places = [at * (len(settings) - 1) // (most - 1) for at in range(most)]
+        if self.chosen is not None:
+            chosen = settings.index(self.chosen)
+            inner = range(1, most - 1)
+            if chosen not in places:
+                places[min(inner, key=lambda at: abs(places[at] - chosen))] = chosen
+        return [settings[place] for place in sorted(places)]
+
+    @property
+    def choice_holds(self) -> bool:
+        """Whether every more expensive setting meets the bound too.
+
+        Then the choice is the end of a sequence of tests in a fixed order, from the most expensive setting
+        on, and has the confidence of one test.
+        """
+        if self.chosen is None:
+            return False
+        after = self.settings[self.settings.index(self.chosen) :]
+        return all(one.judged and one.judged.verdict == MEETS for one in after)
+
+    @property
+    def all_miss(self) -> bool:
+        """Whether every setting misses the bound."""
+        return all(one.judged and one.judged.verdict == MISSES for one in self.settings)
+
+
+def _share_within(setting: Setting) -> float:
+    judged = setting.judged
+    return judged.within / judged.runs if judged and judged.runs else -1.0
+
+
+def results_of(experiment: Experiment, table: pa.Table, partial: bool) -> Results:
+    """The results of the runs in a table. Raises ValueError for a table that is not of this experiment."""
+    names = [one.name for one in experiment.measures]
+    if not names:
+        raise ValueError("nothing is measured in runs of this scenario; a protocol declares its measures")
+    by_point = runs_by_point(experiment, table, names)
+    wanted = experiment.wanted
+    settings = []
+    for point in cheapest_first(experiment):
+        runs = by_point[point.number]
+        design = design_of(experiment, runs)
+        settings.append(
+            Setting(
+                point,
+                runs,
+                design,
+                {name: figures_of(design, runs, name) for name in names},
+                None if wanted is None else judged(wanted, design, runs),
+            )
+        )
+    main = names[0] if wanted is None else wanted.measure
+    shares = variance_shares(experiment, by_point, main) if experiment.axes else None
+    rows = table.filter(pc.not_equal(table["status"], FINISHED)).sort_by("run")
+    return Results(
+        experiment,
+        tuple(settings),
+        None if shares is None else tuple(shares),
+        tuple(_failed(row) for row in rows.slice(0, FAILED_MOST).to_pylist()),
+        _reasons(rows),
+        partial or experiment.runs > table.num_rows,
+    )
+
+
+def _failed(row: dict[str, object]) -> Failed:
+    return Failed(row["run"], row["point"], row["seed"], row["phase_us"], row["reason"] or "")  # type: ignore[arg-type]
+
+
+def _reasons(rows: pa.Table) -> tuple[tuple[str, int], ...]:
+    """Each reason with its number of runs, the most frequent first."""
+    counted = pc.value_counts(rows["reason"].combine_chunks()).to_pylist()
+    found = [(one["values"] or "", one["counts"]) for one in counted]
+    return tuple(sorted(found, key=lambda one: (-one[1], one[0])))

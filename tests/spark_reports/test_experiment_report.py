@@ -1,0 +1,247 @@
+"""The report of an experiment: its answer in cases derived by hand, its page, its JSON, and its files.
+
+Figures are made up (`experiment_rows.py`), except where a run of the page is run again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.experiments import Experiment, batches, run_batch
+from spark_reports.experiments.report import write_report
+from tests.spark_reports.experiment_rows import (
+    CACHE,
+    PERIOD,
+    Value,
+    experiment_of,
+    failed,
+    rows_of,
+    table_of,
+    table_of_rows,
+)
+
+WANTED = "wanted: {measure: duplicates, at_most: 50, share: 99%}\n"
+PERIODS = f"grid:\n  {PERIOD}: [500, 1000, 4000]\ncheaper:\n  {PERIOD}: larger\n"
+NAME = PERIOD.removeprefix("settings.")
+
+
+def report_of(out: Path, text: str, duplicates: Value, **more: Value) -> dict[str, Any]:
+    experiment = experiment_of(text)
+    return write_report(experiment, table_of(experiment, duplicates, **more), out)
+
+
+def answer(found: dict[str, Any]) -> tuple[str, str]:
+    return found["answer"]["verdict"], found["answer"]["sentence"]
+
+
+def page_of(out: Path) -> str:
+    """The page without its scripts and styles."""
+    return re.sub(r"<(script|style).*?</\1>", "", (out / "sweep.html").read_text(), flags=re.DOTALL)
+
+
+def test_299_runs_within_show_99_per_cent_and_298_do_not(tmp_path):
+    # 0.99 to the power of 299 is 0.0495, of 298 it is 0.05003.
+    found = report_of(tmp_path, "seeds: 299\nphases: {drawn: 1}\n" + WANTED, lambda _, seed, phase: seed % 51)
+    assert answer(found) == (
+        "meets",
+        "The scenario as it is written keeps duplicates at or below 50 in 99 % of failovers "
+        "(95 % confidence, 299 runs).",
+    )
+    found = report_of(tmp_path, "seeds: 298\nphases: {drawn: 1}\n" + WANTED, lambda _, seed, phase: seed % 51)
+    assert found["answer"]["verdict"] == "undecided"
+    assert "it did in all of 298 runs; " in found["answer"]["sentence"]
+    assert found["settings"][0]["bound"]["needed"] == 299
+
+
+def test_one_run_outside_needs_473_runs(tmp_path):
+    # With one outside: 0.99**473 + 473 * 0.01 * 0.99**472 = 0.0499, for 472 it is 0.0504.
+    text = "seeds: {}\nphases: {{drawn: 1}}\n" + WANTED.replace("{", "{{").replace("}", "}}")
+    for seeds, verdict in ((473, "meets"), (472, "undecided")):
+        found = report_of(tmp_path, text.format(seeds), lambda _, seed, phase: 51 if seed == 7 else 50)
+        assert found["settings"][0]["bound"]["within"] == seeds - 1
+        assert found["answer"]["verdict"] == verdict
+
+
+def test_the_cheapest_setting_that_meets_the_bound_is_the_answer(tmp_path):
+    by_period = {"500": 20, "1000": 40, "4000": 100}
+    text = "seeds: 300\nphases: {drawn: 1}\n" + PERIODS + WANTED
+    found = report_of(tmp_path, text, lambda point, seed, phase: by_period[point[PERIOD]] + seed % 11)
+    assert answer(found) == (
+        "meets",
+        f"{NAME} 1000 keeps duplicates at or below 50 in 99 % of failovers (95 % confidence, 300 runs).",
+    )
+    assert [one["values"][PERIOD] for one in found["settings"]] == ["4000", "1000", "500"]
+    assert [one["bound"]["verdict"] for one in found["settings"]] == ["misses", "meets", "meets"]
+    assert "the confidence also holds for the choice" in found["answer"]["more"]
+
+
+def test_a_more_expensive_setting_that_misses_leaves_the_choice_without_confidence(tmp_path):
+    by_period = {"500": 100, "1000": 40, "4000": 100}
+    text = "seeds: 300\nphases: {drawn: 1}\n" + PERIODS + WANTED
+    found = report_of(tmp_path, text, lambda point, seed, phase: by_period[point[PERIOD]] + seed % 11)
+    assert f"{NAME} 1000 keeps" in found["answer"]["sentence"]
+    assert "that of this setting alone, not of a choice among 3" in found["answer"]["more"]
+
+
+def test_no_setting_meets_the_bound_and_the_closest_is_named(tmp_path):
+    text = "seeds: 300\nphases: {drawn: 1}\n" + PERIODS + WANTED
+    outside = {"500": 30, "1000": 60, "4000": 300}
+    found = report_of(tmp_path, text, lambda point, seed, phase: 51 if seed <= outside[point[PERIOD]] else 0)
+    assert answer(found) == (
+        "misses",
+        "No setting keeps duplicates at or below 50 in 99 % of failovers. The closest is "
+        f"{NAME} 500, which does in 90 % of 300 runs.",
+    )
+
+
+def test_equal_seeds_claim_no_confidence(tmp_path):
+    text = "seeds: 20\nphases: 100\nlimits: {runs: 10000}\n" + WANTED
+    found = report_of(tmp_path, text, lambda _, seed, phase: phase // 2)
+    assert found["answer"]["verdict"] == "meets"  # 0 to 49, and at most 50 before the next phase
+    assert "confidence" not in found["answer"]["sentence"]
+    assert "All 20 seeds give the same runs" in found["answer"]["more"]
+    assert "no confidence is claimed" in found["answer"]["more"]
+    text = "seeds: 20\nphases: 20\n" + WANTED
+    found = report_of(tmp_path, text, lambda _, seed, phase: 31 + phase)
+    assert answer(found)[0] == "undecided"
+    assert answer(found)[1].startswith("Too few phases to tell") and "100 evenly spaced" in answer(found)[1]
+
+
+def test_seeds_of_equal_runs_count_once(tmp_path):
+    # 400 runs, but only 20 that differ: 0.99**20 is 0.82, so 99 % cannot be shown.
+    found = report_of(tmp_path, "seeds: 20\nphases: {drawn: 20}\n" + WANTED, lambda _, seed, phase: 10 + seed)
+    assert found["answer"]["verdict"] == "undecided"
+    assert "400 runs count as 18 independent ones" in found["answer"]["more"]
+
+
+def test_failed_runs_and_runs_without_a_value_are_outside(tmp_path):
+    text = "seeds: 4\nphases: {drawn: 1}\nwanted: {measure: drained_us, at_most: 5000000, share: 50%}"
+    experiment = experiment_of(text)
+    rows = list(
+        rows_of(experiment, lambda *_: 0, drained_us=lambda _, seed, phase: None if seed == 2 else 1_000_000)
+    )
+    rows[0] = failed(rows[0], "the run has 5,000,001 rows", [one.name for one in experiment.measures])
+    found = write_report(experiment, table_of_rows(experiment, rows), tmp_path)
+    setting = found["settings"][0]
+    assert (setting["bound"]["runs"], setting["bound"]["within"]) == (4, 2)
+    assert (setting["figures"]["drained_us"]["known"], setting["figures"]["drained_us"]["never"]) == (2, 1)
+    assert [one["kind"] for one in setting["examples"]] == ["median", "worst"]
+    assert setting["examples"][1]["seed"] == 2
+    assert found["runs"] == {"planned": 4, "present": 4, "finished": 3, "failed": 1, "missing": 0}
+    assert found["failed"][0]["reason"] == "the run has 5,000,001 rows"
+    assert "the run has 5,000,001 rows" in page_of(tmp_path)
+
+
+def test_without_a_wanted_bound_the_answer_is_the_range_of_the_means(tmp_path):
+    by_period = {"500": 5, "1000": 10, "4000": 40}
+    text = "seeds: 5\nphases: {drawn: 1}\n" + PERIODS
+    found = report_of(tmp_path, text, lambda point, seed, phase: by_period[point[PERIOD]] + seed)
+    assert answer(found) == (
+        "measured",
+        f"The mean number of duplicates is 8 with {NAME} 500, the smallest, and 43 with {NAME} 4000, "
+        "the largest of 3.",
+    )
+    figures = found["settings"][0]["figures"]["duplicates"]
+    # 41 … 45: mean 43, standard error 0.7071, t(4) = 2.776.
+    assert figures["mean_interval"] == [pytest.approx(41.037, abs=1e-3), pytest.approx(44.963, abs=1e-3)]
+    assert (figures["median"], figures["p95"], figures["largest"]) == (43, 45, 45)
+
+
+def test_missing_runs_are_named_with_their_number(tmp_path):
+    experiment = experiment_of("seeds: 10\nphases: 4\n" + WANTED)
+    rows = list(rows_of(experiment, lambda *_: 1))[:-7]
+    found = write_report(experiment, table_of_rows(experiment, rows), tmp_path, partial=True)
+    assert found["partial"] and found["runs"]["missing"] == 7
+    assert found["answer"]["verdict"] == "undecided"  # what is missing may be outside
+    text = page_of(tmp_path)
+    assert "7 of 40 runs are missing" in text and "the 33 runs so far" in text
+
+
+def test_no_run_at_all_is_a_page_too(tmp_path):
+    experiment = experiment_of("seeds: 2\nphases: 2\n" + PERIODS + WANTED)
+    found = write_report(experiment, table_of_rows(experiment, []), tmp_path, partial=True)
+    assert answer(found) == ("no-runs", "No run has finished yet.")
+    rows = [failed(row, "broken", ["duplicates"]) for row in rows_of(experiment, lambda *_: 1)]
+    found = write_report(experiment, table_of_rows(experiment, rows), tmp_path)
+    assert answer(found) == ("failed", "None of 12 runs finished. The reasons are below.")
+    assert "broken" in page_of(tmp_path)
+
+
+def test_another_table_is_refused(tmp_path):
+    experiment = experiment_of("seeds: 2\nphases: 2\n")
+    rows = list(rows_of(experiment, lambda *_: 1))
+    with pytest.raises(ValueError, match="a run twice"):
+        write_report(experiment, table_of_rows(experiment, [*rows, rows[0]]), tmp_path)
+    with pytest.raises(ValueError, match="no column duplicates"):
+        write_report(experiment, table_of(experiment, lambda *_: 1).drop(["duplicates"]), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_equal_runs_in_any_order_give_equal_bytes(tmp_path):
+    experiment = experiment_of("seeds: 5\nphases: {drawn: 3}\n" + PERIODS + WANTED)
+    rows = list(rows_of(experiment, lambda point, seed, phase: seed * phase + int(point[PERIOD]) // 100))
+    first = write_report(experiment, table_of_rows(experiment, rows), tmp_path / "a")
+    write_report(experiment, table_of_rows(experiment, rows[::-1]), tmp_path / "b")
+    for name in ("sweep.html", "sweep.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert json.loads((tmp_path / "a" / "sweep.json").read_text()) == first
+    assert sorted(one.name for one in (tmp_path / "a").iterdir()) == ["sweep.html", "sweep.json"]
+
+
+def test_the_page_has_heat_map_shares_and_charts_and_makes_no_request(tmp_path):
+    grid = f"grid:\n  {PERIOD}: [500, 1000]\n  {CACHE}: [5, 30]\n"
+    text = 'title: "<b>Period</b> & cache"\nseeds: 3\nphases: 4\n' + grid
+    report_of(tmp_path, text, lambda point, seed, phase: seed + phase + int(point[PERIOD]) // 100)
+    page = page_of(tmp_path)
+    whole = (tmp_path / "sweep.html").read_text()
+    assert "&lt;b&gt;Period&lt;/b&gt; &amp; cache" in page
+    assert page.count('class="heat"') == 1 and page.count('style="--shade:') == 4
+    for name in ("ranges", "distributions", "phases"):
+        assert f'data-chart="{name}"' in page
+        json.loads(re.search(rf'id="{name}">(.*?)</script>', whole, re.DOTALL)[1])
+    addresses = re.findall(r'(?:href|src)="([^"]*)"', page)
+    assert addresses and all(one.startswith("data:application/yaml;base64,") for one in addresses)
+    # Means 8.5 and 13.5: a variance of 6.25. Phases 1.25, seeds 0.667: 6.25 / 8.167 is 76.5 %.
+    assert re.search(rf"{NAME}</th><td>76.5 %", page)
+
+
+def test_links_lead_to_the_site_where_there_is_one(tmp_path):
+    experiment = experiment_of("seeds: 3\nphases: 4\n")
+    table = table_of(experiment, lambda _, seed, phase: 10 * phase + seed)
+    write_report(experiment, table, tmp_path, site_url="https://lab.example/experiments/7/")
+    # The largest is phase 3 of seed 3, run 11; the crash is at 5.7 s and 0.75 s later there.
+    assert 'href="https://lab.example/experiments/7/runs/11/?at_us=6450000"' in page_of(tmp_path)
+    assert "data:application" not in page_of(tmp_path)
+
+
+def test_a_scenario_of_the_page_is_the_run_again(tmp_path):
+    experiment = experiment_of(f"phases: 4\ngrid:\n  {PERIOD}: [2000]\n")
+    found = write_report(experiment, _really_run(experiment), tmp_path)
+    worst = found["settings"][0]["examples"][1]
+    addresses = {
+        name: data
+        for data, name in re.findall(r'href="data:[^,]*,([^"]*)" download="([^"]*)"', page_of(tmp_path))
+    }
+    scenario = load_scenario_text(b64decode(addresses[worst["file"]]).decode())
+    world = World.from_scenario(scenario)
+    world.run(scenario.until_us)
+    assert worst["value"] == sum(one["duplicates"] for one in world.failovers()) > 0
+    assert worst["at_us"] == min(one["at_us"] for one in world.failovers())
+
+
+def _really_run(experiment: Experiment) -> Any:
+    return table_of_rows(
+        experiment,
+        [
+            {**row, **batch.point.values}
+            for batch in batches(experiment)
+            for row in run_batch(experiment, batch)
+        ],
+    )
