@@ -13,28 +13,10 @@ from pathlib import Path
 
 from simulator import ScenarioError
 from simulator.trace.files import TraceFileError
+from spark_reports.progress import Spoken
 from spark_reports.protocols.manifest import Command
 from spark_reports.read import find_traces, unreadable
 from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, MasterUnreachable, open_session
-
-
-class Spoken:
-    """Prints progress as lines on standard error."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
-
-    def step(self, number: int, of: int, name: str) -> None:
-        """Print the step."""
-        if not self.quiet:
-            print(f"step {number} of {of}: {name}", file=sys.stderr, flush=True)
-
-    def tasks(self, done: int, of: int) -> None:
-        """Print nothing: there are too many tasks."""
-
-    def cancel_wanted(self) -> bool:
-        """Never: Ctrl-C ends the process itself."""
-        return False
 
 
 def parser() -> argparse.ArgumentParser:
@@ -108,12 +90,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _commands() -> dict[str, Command]:
-    """The commands beside `failover`, by name: of experiments, and those that protocols add."""
+    """The commands beside `failover`, by name: of experiments, of logs, and those that protocols add."""
+    from spark_reports.audit.command import AUDIT
     from spark_reports.experiments.command import SWEEP
     from spark_reports.protocols.table import PROTOCOLS
 
     added = [command for protocol in PROTOCOLS.values() for command in protocol.commands]
-    return {command.name: command for command in (SWEEP, *added)}
+    return {command.name: command for command in (SWEEP, AUDIT, *added)}
 
 
 def _failover(spark: object, given: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ while a query runs. Cancelling ends the Spark job by its group (classic) or its 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +36,25 @@ class NullProgress:
 
     def cancel_wanted(self) -> bool:
         """Whether the report should stop."""
+        return False
+
+
+class Spoken:
+    """Prints progress as lines on standard error."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def step(self, number: int, of: int, name: str) -> None:
+        """Print the step."""
+        if not self.quiet:
+            print(f"step {number} of {of}: {name}", file=sys.stderr, flush=True)
+
+    def tasks(self, done: int, of: int) -> None:
+        """Print nothing: there are too many tasks."""
+
+    def cancel_wanted(self) -> bool:
+        """Never: Ctrl-C ends the process itself."""
         return False
 
 

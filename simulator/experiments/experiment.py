@@ -87,11 +87,6 @@ class Experiment:
         """The number of runs."""
         return len(self.points) * len(self.seeds) * self.phases
 
-    @cached_property
-    def measures(self) -> tuple[Measure, ...]:
-        """The measures of each run, in the protocol's order."""
-        return protocol_of(self.scenario_at(self.points[0])).measured.measures
-
     def scenario_at(self, point: Point, seed: int | None = None) -> Scenario:
         """The scenario of a point. Raises ScenarioError."""
         return load_scenario_text(

@@ -10,7 +10,8 @@ from simulator.scenarios.known_names import KnownNames
 from simulator.scenarios.loader import load_scenario, load_scenario_text, parse_overrides
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import format_link, parse_link, parse_message, parse_position
-from simulator.scenarios.problems import Problem, ScenarioError
+from simulator.scenarios.problems import Problem, Problems, ScenarioError, suggestion
+from simulator.scenarios.tree import Node, read_tree
 from simulator.scenarios.units import (
     format_duration,
     format_size,
@@ -23,7 +24,9 @@ __all__ = [
     "COMMANDS",
     "CommandError",
     "KnownNames",
+    "Node",
     "Problem",
+    "Problems",
     "Scenario",
     "ScenarioError",
     "broken_expectations",
@@ -41,5 +44,7 @@ __all__ = [
     "parse_position",
     "parse_rate",
     "parse_size",
+    "read_tree",
     "scenario_names",
+    "suggestion",
 ]

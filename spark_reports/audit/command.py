@@ -1,0 +1,127 @@
+"""The command `audit`: arguments, messages about bad input, and the result's lines."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import traceback
+from pathlib import Path
+
+from simulator import ScenarioError
+from spark_reports.audit import publish
+from spark_reports.audit.detect import AUTO, FORMATS
+from spark_reports.audit.errors import AuditError, input_problem
+from spark_reports.audit.inputs import EXPANDED_MIB_MOST
+from spark_reports.protocols.manifest import Command
+
+NAME = "audit"
+QUICK_BYTES_MOST = 20_000_000
+"""Bytes of local input up to which Java does not optimise its code, which takes longer than the audit."""
+HELP = "duplicates per subscription and partition in consumption logs of real systems"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    command.add_argument(
+        "--input",
+        required=True,
+        nargs="+",
+        metavar="PATH",
+        help="log files, directories or patterns, also hdfs:// and s3a:// where Spark has the connector",
+    )
+    command.add_argument(
+        "--format", choices=(AUTO, *FORMATS), default=AUTO, help="format of all files (default: recognised)"
+    )
+    command.add_argument(
+        "--mapping", type=Path, metavar="FILE", help="which column of the log is which (docs/audit.md)"
+    )
+    command.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help=f"folder for {', '.join(publish.RESULTS)}",
+    )
+    command.add_argument(
+        "--expanded-mib",
+        type=int,
+        default=EXPANDED_MIB_MOST,
+        metavar="N",
+        help=f"the most MiB that one compressed file may expand to (default {EXPANDED_MIB_MOST:,})",
+    )
+    command.add_argument("--master", metavar="URL", help="Spark master, as for failover")
+    command.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Audit; returns the exit code, 2 for bad input."""
+    from spark_reports.audit.mapping import Mapping, read_mapping
+    from spark_reports.session import QUICK, JavaMissing, open_session
+
+    try:
+        mapping = read_mapping(given.mapping) if given.mapping else Mapping()
+    except OSError as error:
+        print(f"--mapping {given.mapping}: {error.strerror}; name a readable file", file=sys.stderr)
+        return 2
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        quick = _local_bytes(given.input) <= QUICK_BYTES_MOST
+        spark = open_session(given.master, "Failover Lab audit", QUICK if quick else None)
+    except JavaMissing as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        return _audit(spark, given, mapping)
+    finally:
+        spark.stop()
+
+
+def _local_bytes(paths: list[str]) -> float:
+    """The size of the input, or infinity where a path is not on this machine."""
+    size = 0.0
+    for path in map(Path, paths):
+        if path.is_dir():
+            size += sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        else:
+            size += path.stat().st_size if path.is_file() else math.inf
+    return size
+
+
+def _audit(spark: object, given: argparse.Namespace, mapping: object) -> int:
+    from spark_reports.audit.job import Audit
+    from spark_reports.progress import Spoken
+
+    try:
+        report = Audit(
+            spark,  # type: ignore[arg-type]
+            given.input,
+            given.out,
+            mapping,  # type: ignore[arg-type]
+            given.format,
+            Spoken(given.quiet),
+            given.expanded_mib,
+        ).make()
+    except AuditError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Exception as error:
+        message = input_problem(error)
+        print(
+            message or f"A bug in Failover Lab, please report it with this:\n{traceback.format_exc()}",
+            file=sys.stderr,
+        )
+        return 2 if message else 3
+    for one in report["groups"]:
+        place = " ".join(part for part in (one["subscription"], one["topic"], one["partition"]) if part)
+        print(
+            f"{place}: {one['deliveries']:,} deliveries of {one['messages']:,} messages, "
+            f"{one['duplicates']:,} delivered in several clusters, {one['redelivered']:,} redelivered in one"
+        )
+    print(given.out / publish.PAGE)
+    return 0
+
+
+AUDIT = Command(NAME, HELP, add_arguments, run)

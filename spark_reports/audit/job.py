@@ -1,0 +1,262 @@
+"""The audit: logs in, a folder with page, figures and duplicates out.
+
+Question: which messages did each subscription receive more than once, when, and in which clusters? The unit
+is messages and deliveries. A recount of the same rows in plain Python would falsify it
+(`tests/oracle/audit.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_reports.audit import counting, detect, findings, losses, publish, times
+from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
+from spark_reports.audit.errors import AuditError
+from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
+from spark_reports.audit.mapping import POSITION, SHARED, Mapping
+from spark_reports.audit.page import page
+from spark_reports.audit.readers import read
+from spark_reports.progress import NullProgress, Watch
+
+GROUPS_MOST = 100_000
+"""The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""
+WORST_MOST = 20
+"""Messages listed in the page."""
+
+
+class Audit:
+    """One audit in progress. `listener` receives progress, with the methods of `progress.NullProgress`."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        paths: Sequence[str],
+        out: str | Path,
+        mapping: Mapping | None = None,
+        wanted: str = detect.AUTO,
+        listener: Any = None,
+        expanded_mib: int = EXPANDED_MIB_MOST,
+    ) -> None:
+        self.spark = spark
+        self.paths = [str(path) for path in paths]
+        self.out = Path(out)
+        self.mapping = mapping or Mapping()
+        self.wanted = wanted
+        self.listener = listener or NullProgress()
+        self.expanded_mib = expanded_mib
+        self.report: dict[str, Any] = {"format": 1}
+        self._kept: list[DataFrame] = []
+
+    def make(self) -> dict[str, Any]:
+        """Make the audit and return the content of audit.json.
+
+        Raises AuditError and Cancelled; errors of Spark about the input are in `errors.input_problem`.
+        """
+        began = time.monotonic()
+        group = f"audit-{id(self)}-{time.monotonic_ns()}"
+        try:
+            with Watch(self.spark, self.listener, group) as watch:
+                watch.run(
+                    [
+                        ("finding and recognising the files", self._find),
+                        ("reading the rows", self._read),
+                        ("counting deliveries", self._count),
+                        ("counting losses and times", self._measure),
+                        ("writing the results", lambda: self._write(began)),
+                    ]
+                )
+        finally:
+            for frame in self._kept:
+                frame.unpersist()
+        return self.report
+
+    def _find(self) -> None:
+        files = list_files(self.spark, self.paths)
+        self.found = detect.sorted_by_format(self.spark, files, self.wanted, self.mapping)
+        self.report["input"] = {
+            "paths": self.paths,
+            "files": len(files),
+            "size_bytes": sum(file.size_bytes for file in files),
+            "formats": {name: len(own) for name, own in self.found.items()},
+        }
+
+    def _read(self) -> None:
+        rows = read(self.spark, self.found, self.mapping, self.expanded_mib)
+        if set(self.found) != {detect.PARQUET}:
+            rows = self._keep(rows)  # text is parsed once, Parquet is read faster than a kept frame
+        self.rows = rows
+        seen = [row.asDict() for row in counting.overview(rows).limit(GROUPS_MOST + 1).collect()]
+        if len(seen) > GROUPS_MOST:
+            raise AuditError(
+                f"there are more than {GROUPS_MOST:,} groups of subscription, topic, partition and "
+                f"cluster; is one of "
+                f"these columns mapped to an id of the message?"
+            )
+        good = [one for one in seen if one["problem"] is None]
+        if not good:
+            raise AuditError(_nothing_read(seen))
+        self.seen, self.good = seen, good
+        self._tell_rows()
+
+    def _tell_rows(self) -> None:
+        by_kind: dict[str, int] = {}
+        problems: dict[str, int] = {}
+        for one in self.seen:
+            target, name = (by_kind, one["kind"]) if one["problem"] is None else (problems, one["problem"])
+            target[name] = target.get(name, 0) + one["rows"]
+        self.by_kind = dict(sorted(by_kind.items()))
+        self.unreadable = sum(problems.values())
+        self.report |= {
+            "rows": {
+                "total": sum(one["rows"] for one in self.seen),
+                "readable": sum(by_kind.values()),
+                "unreadable": self.unreadable,
+                "by_kind": self.by_kind,
+            },
+            "unreadable": {"reasons": dict(sorted(problems.items())), "sample": []},
+            "span": {
+                "first_us": min(one["first_us"] for one in self.good),
+                "last_us": max(one["last_us"] for one in self.good),
+            },
+            "clusters": sorted({one["cluster"] for one in self.good if one["cluster"]}),
+        }
+
+    def _count(self) -> None:
+        keys = counting.delivered_keys(self.rows)
+        totals = {_group(row): row.asDict() for row in counting.totals(keys).collect()}
+        acks = counting.acks_of(self.good)
+        self.messages = self._keep(counting.repeated(self.rows, keys, acks))
+        rolled = {_group(row): row.asDict() for row in counting.rolled_up(self.messages).collect()}
+        self.report["groups"] = [
+            _complete(dict(zip(GROUP, name)), totals[name], rolled.get(name), name[0] in acks)
+            for name in sorted(totals)
+        ]
+        self.report["worst"] = counting.worst(self.messages, WORST_MOST)
+        self._tell_timeline()
+
+    def _tell_timeline(self) -> None:
+        first_us, last_us = self.report["span"]["first_us"], self.report["span"]["last_us"]
+        width_us = max(1, -(-(last_us - first_us + 1) // counting.BINS))
+        across, within = [0] * counting.BINS, [0] * counting.BINS
+        for row in counting.timeline(self.messages, first_us, width_us).collect():
+            (across if row["across"] else within)[min(row["bin"], counting.BINS - 1)] += row["messages"]
+        self.report["timeline"] = {
+            "first_us": first_us,
+            "bin_us": width_us,
+            "across_clusters": across,
+            "within_one_cluster": within,
+        }
+
+    def _measure(self) -> None:
+        by_position = self._by_position()
+        share = times.share_of(self.report["rows"]["readable"])
+        measured = times.measured(self.rows, share)
+        published = PUBLISH in self.by_kind and DELIVER in self.by_kind
+        self.report["losses"], self.report["latencies"], self.report["processing"] = [], [], []
+        if published:
+            self.report["losses"] = [
+                losses.judged(row.asDict(), self.mapping.complete, self._sampled(), self.unreadable)
+                for row in losses.not_delivered(self.rows, by_position).collect()
+            ]
+            self.report["latencies"] = _rows(times.latencies(measured, by_position))
+        if ACK in self.by_kind and DELIVER in self.by_kind:
+            self.report["processing"] = _rows(times.processing(measured))
+        self.report["measured_share"] = share
+        repeated = sum(one["repeated_rows"] for one in self.report["groups"])
+        found = [
+            *findings.of_rows(self.unreadable, repeated, self.report["rows"]["total"]),
+            *findings.of_overview(self.seen),
+            *findings.of_clocks(self.report["latencies"]),
+            *findings.absent_kinds(self.by_kind, ACK in self.by_kind),
+        ]
+        self.report["findings"] = [asdict(one) for one in found]
+
+    def _by_position(self) -> bool:
+        """Whether messages are identified by their position, whose partition belongs to it."""
+        own = self.mapping
+        return (
+            own.identity == POSITION
+            or (own.positions == SHARED and "message_id" not in own.columns)
+            or any(one["scoped"] for one in self.good)
+        )
+
+    def _sampled(self) -> bool:
+        return self.mapping.sampled
+
+    def _write(self, began: float) -> None:
+        self.report["made_at"] = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
+        repeated = sum(one["repeated_messages"] for one in self.report["groups"])
+        with publish.written_aside(self.out) as folder:
+            publish.write_messages(folder, self.messages, repeated)
+            if self.unreadable:
+                self.report["unreadable"]["sample"] = publish.write_unreadable(folder, self.rows)
+            publish.write_table(folder, self.report["groups"])
+            self.report["made_by"] = {
+                "spark": self.spark.version,
+                "master": self.spark.conf.get("spark.master", "Spark Connect"),
+                "seconds": time.monotonic() - began,
+            }
+            (folder / publish.PAGE).write_text(page(self.report), encoding="utf-8")
+            publish.write_json(folder, self.report)
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return frame
+
+
+def _rows(frame: DataFrame) -> list[dict[str, Any]]:
+    return sorted((row.asDict() for row in frame.collect()), key=lambda row: [str(row[name]) for name in row])
+
+
+def _group(row: Any) -> tuple[str, ...]:
+    return tuple(row[name] for name in GROUP)
+
+
+def _nothing_read(seen: list[dict[str, Any]]) -> str:
+    """The text about an input without any readable row."""
+    if not seen:
+        return "the input has no rows, so there is nothing to audit"
+    reasons = sorted(((one["rows"], one["problem"]) for one in seen), reverse=True)
+    rows = sum(count for count, _ in reasons)
+    return (
+        f"none of the {rows:,} rows can be used, so this is no log in the format that was named or "
+        f"recognised. "
+        f"The most frequent reason: {reasons[0][1]}. Name the format with --format and the columns with "
+        f"--mapping"
+    )
+
+
+_ROLLED = (
+    "repeated_messages",
+    "duplicates",
+    "redelivered",
+    "cluster_unknown",
+    "extra_deliveries",
+    "repeated_rows",
+)
+_ACKED = ("acked_before_repeat", "extra_after_ack")
+_INSTANTS = ("first_us", "last_us", "p50", "p99", "gap_most")
+
+
+def _complete(
+    group: dict[str, str], total: dict[str, Any], rolled: dict[str, Any] | None, acks: bool
+) -> dict[str, Any]:
+    """The figures of one group. What its acknowledgements would show is None where the log has none."""
+    figures = rolled or {}
+    return {
+        **group,
+        "messages": total["messages"],
+        "deliveries": total["delivery_rows"] - (figures.get("repeated_rows") or 0),
+        **{name: figures.get(name) or 0 for name in _ROLLED},
+        "deliveries_most": figures.get("deliveries_most") or 1,
+        **{name: (figures.get(name) or 0) if acks else None for name in _ACKED},
+        **{name: figures.get(name) for name in _INSTANTS},
+    }

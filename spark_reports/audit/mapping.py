@@ -1,0 +1,209 @@
+"""The mapping file: which column of a log is which canonical column, constants, and time unit.
+
+Rules: YAML, read completely before anything runs; every problem is reported at once with line and column.
+Without a file, columns have their canonical names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simulator.scenarios import Node, Problem, Problems, ScenarioError, read_tree, suggestion
+from spark_reports.audit.columns import COLUMNS, KIND_NAMES, KINDS, UNITS
+
+AUTO, TEXT = "auto", "text"
+IGNORE = "ignore"
+"""In `kinds`: rows that are left out."""
+MESSAGE_ID, POSITION = "message_id", "position"
+PER_CLUSTER, SHARED = "per-cluster", "shared"
+FILE_BYTES_MOST = 1_000_000
+"""The largest mapping file; one has a few hundred bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """How a log's columns become canonical ones.
+
+    `positions` says whether a position is the same message in every cluster. `complete` declares that the log
+    has every delivery from its first to its last instant, `sampled` that it has only some.
+    """
+
+    columns: dict[str, str] = field(default_factory=lambda: {name: name for name in COLUMNS})
+    constants: dict[str, str] = field(default_factory=dict)
+    from_path: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    time_unit: str = AUTO
+    identity: str = ""
+    positions: str = PER_CLUSTER
+    complete: bool = False
+    sampled: bool = False
+    delimiter: str = ","
+    given: bool = False
+
+
+_CHOICES = {
+    "time_unit": (AUTO, TEXT, *UNITS),
+    "identity": (MESSAGE_ID, POSITION),
+    "positions": (PER_CLUSTER, SHARED),
+}
+_FLAGS = ("complete", "sampled")
+_TABLES = ("columns", "constants", "from_path", "kinds")
+_KEYS = ("format", *_TABLES, *_CHOICES, *_FLAGS, "delimiter")
+
+
+def read_mapping(path: Path) -> Mapping:
+    """The mapping of a file. Raises ScenarioError with every problem, OSError when it cannot be read."""
+    if path.stat().st_size > FILE_BYTES_MOST:
+        raise _problem(
+            str(path), f"the file has {path.stat().st_size:,} bytes", f"at most {FILE_BYTES_MOST:,} are read"
+        )
+    return mapping_of(path.read_text(encoding="utf-8", errors="replace"), str(path))
+
+
+def mapping_of(text: str, source: str) -> Mapping:
+    """The mapping of a YAML text; `source` names it in problems. Raises ScenarioError."""
+    if not text.strip():
+        raise _problem(source, "the mapping is empty", "it begins with `format: 1`")
+    root, found = read_tree(text, source)
+    reading = _Reading(Problems(found))
+    mapping = reading.mapping(root)
+    if reading.problems:
+        raise ScenarioError(reading.problems)
+    return mapping
+
+
+def _problem(source: str, what: str, right: str) -> ScenarioError:
+    return ScenarioError([Problem(source, None, None, "", what, right)])
+
+
+class _Reading:
+    """One reading of one mapping; `problems` grows."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def mapping(self, root: Node) -> Mapping:
+        if not isinstance(root.value, dict):
+            self._fail(root, "", "is not a mapping", "write `format: 1` and `columns:`")
+            return Mapping()
+        members: dict[str, Node] = root.value
+        self._known(members, _KEYS, "")
+        if "format" not in members:
+            self._fail(root, "format", "is missing", "write `format: 1`")
+        elif members["format"].value != 1:
+            self._fail(members["format"], "format", f'"{members["format"].plain()}"', "the only format is 1")
+        if "columns" not in members:
+            self._fail(root, "columns", "is missing", "name the log's column of each canonical column")
+        values: dict[str, Any] = {name: self._table(members, name) for name in _TABLES if name in members}
+        for name, choices in _CHOICES.items():
+            if name in members:
+                values[name] = self._choice(members[name], name, choices)
+        for name in _FLAGS:
+            if name in members:
+                values[name] = self._flag(members[name], name)
+        if "delimiter" in members:
+            values["delimiter"] = self._delimiter(members["delimiter"])
+        mapping = Mapping(given=True, **{"columns": {}, **values})
+        self._together(root, members, mapping)
+        return mapping
+
+    def _table(self, members: dict[str, Node], name: str) -> dict[str, str]:
+        """The entries of one of the tables; values are texts."""
+        node, checks = members[name], _CHECKS.get(name)
+        if not isinstance(node.value, dict):
+            self._fail(node, name, "is not a mapping", "write {name: value, …}")
+            return {}
+        if name != "kinds":
+            self._known(node.value, COLUMNS, name)
+        entries = {}
+        for key, member in node.value.items():
+            text = member.text if member.text is not None else ""
+            if not text.strip():
+                self._fail(member, f"{name}.{key}", "is empty", "write one text")
+            else:
+                entries[key] = text
+                wrong = checks(key, text) if checks else None
+                if wrong:
+                    self._fail(member, f"{name}.{key}", *wrong)
+        return {key.lower(): text for key, text in entries.items()} if name == "kinds" else entries
+
+    def _together(self, root: Node, members: dict[str, Node], mapping: Mapping) -> None:
+        """Problems of several keys together."""
+        sources = ("columns", "constants", "from_path")
+        given = {name for source in sources for name in getattr(mapping, source)}
+        if "ts" not in mapping.columns and "columns" in members:
+            self._fail(members["columns"], "columns.ts", "is missing", f"give it: {COLUMNS['ts']}")
+        if "kind" not in given:
+            self._fail(
+                root, "columns.kind", "is missing", "name its column, or write `constants: {kind: deliver}`"
+            )
+        if not {MESSAGE_ID, POSITION} & given:
+            self._fail(root, "columns.message_id", "is missing", "name its column, or the one of position")
+        if mapping.identity and mapping.identity not in given:
+            self._fail(
+                members["identity"], "identity", f"{mapping.identity} has no column", "name it under columns"
+            )
+        for name in COLUMNS:
+            twice = [source for source in sources if name in getattr(mapping, source)]
+            if len(twice) > 1:
+                node = members[twice[-1]].value[name]
+                self._fail(node, f"{twice[-1]}.{name}", f"is also in {twice[0]}", "keep one of them")
+
+    def _choice(self, node: Node, name: str, choices: tuple[str, ...]) -> str:
+        if node.text not in choices:
+            self._fail(
+                node, name, f'"{node.plain()}" is not one of the choices', suggestion(node.text, choices)
+            )
+        return str(node.text)
+
+    def _flag(self, node: Node, name: str) -> bool:
+        if not isinstance(node.value, bool):
+            self._fail(node, name, f'"{node.plain()}" is not true or false', "write true or false")
+        return bool(node.value)
+
+    def _delimiter(self, node: Node) -> str:
+        text = {"\\t": "\t", "tab": "\t"}.get(str(node.value), str(node.value))
+        if len(text) != 1:
+            self._fail(node, "delimiter", f'"{node.value}" is not one character', 'write one, or "tab"')
+        return text
+
+    def _known(self, members: dict[str, Node], known: Iterable[str], path: str) -> None:
+        for name, node in members.items():
+            if name not in known:
+                inner = f"{path}.{name}" if path else name
+                self._fail(node, inner, "unknown key", suggestion(name, known), at_key=True)
+
+    def _fail(self, node: Node, path: str, what: str, right: object, at_key: bool = False) -> None:
+        self.problems.append(node.problem(path, what, str(right), at_key))
+
+
+def _check_constant(name: str, text: str) -> tuple[str, object] | None:
+    if name == "ts":
+        return "an instant cannot be constant", "name its column"
+    if name == "kind" and text.lower() not in KIND_NAMES:
+        return f'"{text}" is no kind', suggestion(text, KINDS)
+    return None
+
+
+def _check_kind(_name: str, text: str) -> tuple[str, object] | None:
+    known = (*KINDS, IGNORE)
+    return None if text in known else (f'"{text}" is no kind', suggestion(text, known))
+
+
+def _check_pattern(_name: str, text: str) -> tuple[str, object] | None:
+    try:
+        groups = re.compile(text).groups
+    except re.error as error:
+        return f"is no regular expression: {error}", "write one with one group in parentheses"
+    return None if groups == 1 else (f"has {groups} groups", "write one group in parentheses")
+
+
+_CHECKS: dict[str, Callable[[str, str], tuple[str, object] | None]] = {
+    "constants": _check_constant,
+    "kinds": _check_kind,
+    "from_path": _check_pattern,
+}

@@ -1,0 +1,257 @@
+"""The page of an audit: one HTML file that opens offline, from the values of audit.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from spark_reports.audit.definitions import DEFINITIONS
+from spark_reports.html.charts import HARM, INK_2, axis, layout
+from spark_reports.html.drawing import DRAW, chart_json
+from spark_reports.html.numbers import number, span
+from spark_reports.html.parts import chart, harm_cell, section, table
+from spark_reports.html.templates import render
+
+Report = dict[str, Any]
+ROWS_MOST = 200
+"""Rows of a table of the page; audit.csv has all of them."""
+TIMELINE = "audit-timeline"
+TEXT_CHARACTERS_MOST = 300
+
+
+def page(report: Report) -> str:
+    """The whole page as HTML."""
+    body = [_headline(report), *(part(report) for part in _SECTIONS)]
+    figures = [(TIMELINE, chart_json(_timeline_figure(report["timeline"])))] if _repeated(report) else []
+    return render(
+        "audit/templates/audit.html",
+        title="Duplicates in consumption logs",
+        style=Markup(files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")),
+        report=report,
+        body=[part for part in body if part],
+        definitions=DEFINITIONS,
+        figures=figures,
+        plotly=Markup(get_plotlyjs()) if figures else "",
+        draw=Markup(DRAW),
+    )
+
+
+def instant(at_us: int | None) -> str:
+    """An instant of the log in UTC; a dash for None."""
+    if at_us is None:
+        return "–"
+    return datetime.fromtimestamp(at_us / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def _sum(report: Report, name: str) -> int:
+    return sum(one[name] or 0 for one in report["groups"])
+
+
+def _repeated(report: Report) -> int:
+    return _sum(report, "repeated_messages")
+
+
+def _headline(report: Report) -> Markup:
+    acked = [one["acked_before_repeat"] for one in report["groups"] if one["acked_before_repeat"] is not None]
+    return render(
+        "audit/templates/headline.html",
+        repeated=_repeated(report),
+        duplicates=_sum(report, "duplicates"),
+        redelivered=_sum(report, "redelivered"),
+        unknown=_sum(report, "cluster_unknown"),
+        deliveries=_sum(report, "deliveries"),
+        messages=_sum(report, "messages"),
+        groups=len(report["groups"]),
+        acked=sum(acked) if acked else None,
+        first=instant(report["span"]["first_us"]),
+        last=instant(report["span"]["last_us"]),
+    )
+
+
+def _findings(report: Report) -> Markup:
+    rows = [(one["text"],) for one in report["findings"]]
+    says = "What the rows show about the log itself, and what follows for the figures."
+    return section("About the log", says, table(["finding"], rows)) if rows else Markup("")
+
+
+def _groups(report: Report) -> Markup:
+    ordered = sorted(report["groups"], key=lambda one: -one["repeated_messages"])
+    rows = [
+        (
+            one["subscription"] or "–",
+            one["topic"] or "–",
+            one["partition"] or "–",
+            number(one["deliveries"]),
+            number(one["messages"]),
+            harm_cell(number(one["duplicates"])) if one["duplicates"] else "0",
+            number(one["redelivered"]),
+            number(one["extra_deliveries"]),
+            number(one["acked_before_repeat"]),
+            instant(one["first_us"]),
+            span(one["last_us"] - one["first_us"]) if one["first_us"] is not None else "–",
+            *(span(one[name]) if one[name] is not None else "–" for name in ("p50", "p99", "gap_most")),
+        )
+        for one in ordered[:ROWS_MOST]
+    ]
+    head = (
+        "subscription",
+        "topic",
+        "partition",
+        "deliveries",
+        "messages",
+        "duplicates",
+        "redelivered",
+        "extra deliveries",
+        "acked before",
+        "first repeat",
+        "span",
+        "gap p50",
+        "gap p99",
+        "gap max",
+    )
+    says = "Messages and deliveries of each subscription and partition, those with most repeats first."
+    if len(ordered) > ROWS_MOST:
+        says += f" The first {ROWS_MOST} of {len(ordered):,}; audit.csv has all."
+    return section("By subscription and partition", says, table(head, rows, words=3))
+
+
+def _timeline(report: Report) -> Markup:
+    if not _repeated(report):
+        return Markup("")
+    says = (
+        "Messages by the instant of their second delivery. A failover shows as a peak of deliveries in "
+        "another "
+        "cluster; a slow or failing consumer as redeliveries over a longer time."
+    )
+    return chart("When messages were delivered again", says, TIMELINE, "wide")
+
+
+def _timeline_figure(timeline: dict[str, Any]) -> dict[str, Any]:
+    at = [
+        instant(timeline["first_us"] + number * timeline["bin_us"])
+        for number in range(len(timeline["across_clusters"]))
+    ]
+    series = (
+        ("across_clusters", "in another cluster", HARM),
+        ("within_one_cluster", "within one cluster", INK_2),
+    )
+    data = [
+        {"type": "bar", "name": words, "x": at, "y": timeline[name], "marker": {"color": colour}}
+        for name, words, colour in series
+    ]
+    more = {"barmode": "stack", "xaxis": axis(), "yaxis": axis("messages")}
+    return {"data": data, "layout": layout(240, **more)}
+
+
+def _losses(report: Report) -> Markup:
+    rows = [
+        (
+            one["subscription"] or "–",
+            one["topic"] or "–",
+            number(one["published"]),
+            number(one["received"]),
+            number(one["between"]),
+            number(one["before"] + one["after"]),
+            "unknown" if one["lost"] is None else harm_cell(number(one["lost"])) if one["lost"] else "0",
+            "; ".join(one["unknown_because"]) or "–",
+        )
+        for one in report["losses"][:ROWS_MOST]
+    ]
+    if not rows:
+        return Markup("")
+    head = (
+        "subscription",
+        "topic",
+        "published",
+        "received",
+        "not received",
+        "not received, at the edges",
+        "lost",
+        "unknown because",
+    )
+    says = (
+        "Published messages without a delivery in the log. At the edges of the log a delivery may be "
+        "before its "
+        "first or after its last row."
+    )
+    return section("Not received", says, table(head, rows, words=2))
+
+
+def _times(report: Report) -> Markup:
+    rows = [
+        (
+            f"{one['from'] or '–'} → {one['to'] or '–'}, {one['subscription'] or '–'}",
+            "publish to delivery",
+            number(one["messages"]),
+            *_spans(one),
+        )
+        for one in report["latencies"][:ROWS_MOST]
+    ]
+    rows += [
+        (
+            f"{one['cluster'] or '–'}, {one['subscription'] or '–'}",
+            "delivery to acknowledgement",
+            number(one["messages"]),
+            *_spans(one),
+        )
+        for one in report["processing"][:ROWS_MOST]
+    ]
+    if not rows:
+        return Markup("")
+    share = report["measured_share"]
+    says = "Times between rows of the same message."
+    says += f" Measured on one message in {share:,}." if share > 1 else ""
+    return section("Times", says, table(("where", "what", "messages", "p50", "p99", "max"), rows, words=2))
+
+
+def _spans(one: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(span(one[name]) for name in ("p50_us", "p99_us", "most_us"))
+
+
+def _worst(report: Report) -> Markup:
+    rows = [
+        (
+            one["key"],
+            one["subscription"] or "–",
+            one["topic"] or "–",
+            one["partition"] or "–",
+            " ".join(name for name in one["clusters"] if name) or "–",
+            number(one["deliveries"]),
+            instant(one["first_us"]),
+            span(one["gap_us"]),
+        )
+        for one in report["worst"]
+    ]
+    if not rows:
+        return Markup("")
+    head = ("message", "subscription", "topic", "partition", "clusters", "deliveries", "first", "gap")
+    says = "The messages with the most deliveries; duplicates.parquet has every repeated message."
+    return section("Most often delivered", says, table(head, rows, words=5))
+
+
+def _unreadable(report: Report) -> Markup:
+    sample = report["unreadable"]["sample"]
+    if not sample:
+        return Markup("")
+    rows = [(one["problem"], one["file"], (one["text"] or "")[:TEXT_CHARACTERS_MOST]) for one in sample]
+    reasons = ", ".join(f"{count:,}: {why}" for why, count in report["unreadable"]["reasons"].items())
+    says = (
+        f"Rows that are not counted, by reason ({reasons}). The first are below; unreadable.jsonl has more."
+    )
+    return section("Unreadable rows", says, table(("reason", "file", "row"), rows, words=3))
+
+
+_SECTIONS: tuple[Callable[[Report], Markup], ...] = (
+    _groups,
+    _timeline,
+    _findings,
+    _losses,
+    _times,
+    _worst,
+    _unreadable,
+)

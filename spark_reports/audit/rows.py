@@ -1,0 +1,140 @@
+"""Canonical rows from raw columns: instants in microseconds, kinds, and the key of each message.
+
+Rules: nothing is dropped but kinds that the mapping ignores. A row that cannot be used has a `problem`.
+Without a declared time unit each number is read by its size: seconds below 1e11, ms below 1e14, us below
+1e17, else ns.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, TimestampType
+
+from spark_reports.audit.columns import COLUMNS, GROUP, KIND_NAMES, ROWS, TEXTS, UNITS
+from spark_reports.audit.mapping import AUTO, IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
+
+UNIT_BOUNDS = {"s": 10**11, "ms": 10**14, "us": 10**17}
+"""Numbers below each bound have this unit: 1e11 s is the year 5138, 1e11 ms is 1973."""
+LATEST_US = 4_102_444_800_000_000
+"""The latest instant that is taken for one: the beginning of 2100."""
+
+_INTEGERS = (LongType, IntegerType, ShortType, ByteType)
+_TIME_PROBLEM = "ts is no instant between 1970 and 2100"
+
+
+def canonical(raw: DataFrame, mapping: Mapping) -> DataFrame:
+    """The canonical rows (`columns.ROWS`) of a frame of raw columns."""
+    for name, value in mapping.constants.items():
+        raw = raw.withColumn(name, F.lit(value))
+    for name, pattern in mapping.from_path.items():
+        found = F.regexp_extract("file", pattern, 1)
+        raw = raw.withColumn(name, F.when(found != "", found))
+    raw = raw.select(
+        *(raw[name] if name in raw.columns else F.lit(None).cast("string").alias(name) for name in COLUMNS),
+        "text",
+        "file",
+        "corrupt",
+    )
+    timed = raw.withColumns(_time(raw.schema["ts"].dataType, mapping.time_unit))
+    kinds = {**KIND_NAMES, **mapping.kinds}
+    known = F.create_map(*(F.lit(text) for text in chain.from_iterable(kinds.items())))
+    made = timed.withColumns(
+        {
+            "kind_text": F.col("kind").cast("string"),
+            "kind": known[F.lower(F.trim(F.col("kind").cast("string")))],
+            **{name: _text(name) for name in TEXTS},
+        }
+    ).withColumns({"key": _key(mapping), "scope": _scope(mapping)})
+    made = made.withColumn("problem", _problem())
+    kept = made.filter(F.col("kind").isNull() | (F.col("kind") != IGNORE))
+    return kept.select(
+        "at_us",
+        "kind",
+        *TEXTS,
+        "key",
+        "scope",
+        F.col("delivery_count").try_cast("bigint").alias("delivery_count"),
+        "unit",
+        "problem",
+        F.when(F.col("problem").isNotNull(), F.col("text")).alias("text"),
+        "file",
+    ).select(*ROWS.fieldNames())
+
+
+def _text(name: str) -> Column:
+    text = F.trim(F.col(name).cast("string"))
+    return F.when(text != "", text)
+
+
+def _key(mapping: Mapping) -> Column:
+    message_id = _text("message_id")
+    if mapping.identity == POSITION:
+        return _text("position")
+    return message_id if mapping.identity == MESSAGE_ID else F.coalesce(message_id, _text("position"))
+
+
+def _scope(mapping: Mapping) -> Column:
+    """The cluster whose positions the key belongs to; null for keys that are the same in all clusters."""
+    if mapping.positions == SHARED or mapping.identity == MESSAGE_ID:
+        return F.lit(None).cast("string")
+    own = F.coalesce("cluster", F.lit(""))
+    return own if mapping.identity == POSITION else F.when(_text("message_id").isNull(), own)
+
+
+def _problem() -> Column:
+    return F.coalesce(
+        F.col("corrupt"),
+        F.when(F.col("ts").isNull(), F.lit("ts is missing")),
+        F.when(
+            F.col("at_us").isNull() | (F.col("at_us") < 0) | (F.col("at_us") > LATEST_US),
+            F.lit(_TIME_PROBLEM),
+        ),
+        F.when(F.col("kind_text").isNull(), F.lit("kind is missing")),
+        F.when(F.col("kind").isNull(), F.lit("kind is none that the mapping knows")),
+        F.when(
+            F.col("key").isNull() & (F.col("kind") != IGNORE),
+            F.lit("it has neither message_id nor position"),
+        ),
+    )
+
+
+def _time(kind: DataType, unit: str) -> dict[str, Column]:
+    """`at_us` and `unit` from the column ts."""
+    ts = F.col("ts")
+    if isinstance(kind, TimestampType):
+        return {"at_us": F.unix_micros(ts), "unit": F.lit(TEXT)}
+    text = F.trim(ts.cast("string"))
+    instant = F.unix_micros(text.try_cast("timestamp"))
+    if unit == TEXT:
+        return {"at_us": instant, "unit": F.lit(TEXT)}
+    number = ts.cast("bigint") if isinstance(kind, _INTEGERS) else text.try_cast("decimal(28,9)")
+    size = F.abs(number)
+    guessed = F.when(size < UNIT_BOUNDS["s"], "s").when(size < UNIT_BOUNDS["ms"], "ms")
+    guessed = guessed.when(size < UNIT_BOUNDS["us"], "us").when(size.isNotNull(), "ns")
+    found = guessed if unit == AUTO else F.when(number.isNotNull(), F.lit(unit))
+    at_us = F.lit(None).cast("bigint")
+    for name, nanoseconds in UNITS.items() if unit == AUTO else ((unit, UNITS[unit]),):
+        at_us = F.when(found == name, _in_us(number, nanoseconds)).otherwise(at_us)
+    if isinstance(kind, _INTEGERS):
+        return {"at_us": at_us, "unit": guessed}
+    return {"at_us": F.coalesce(at_us, instant), "unit": F.coalesce(guessed, F.lit(TEXT))}
+
+
+def _in_us(number: Column, nanoseconds: int) -> Column:
+    if nanoseconds >= 1000:
+        return F.try_multiply(number, F.lit(nanoseconds // 1000)).try_cast("bigint")
+    return F.floor(number / F.lit(1000)).try_cast("bigint")
+
+
+def readable(rows: DataFrame) -> DataFrame:
+    """The rows without a problem."""
+    return rows.filter(F.col("problem").isNull())
+
+
+def of_kinds(rows: DataFrame, *kinds: str) -> DataFrame:
+    """The readable rows of these kinds, with "" instead of null in the columns of an identity."""
+    kept = readable(rows).filter(F.col("kind").isin(list(kinds)))
+    return kept.withColumns({name: F.coalesce(name, F.lit("")) for name in (*GROUP, "scope", "cluster")})
