@@ -21,8 +21,9 @@ from spark_reports.experiments.estimate import core_seconds, spoken
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep, store_of
 from spark_reports.experiments.listener import NullListener, Standing
+from spark_reports.experiments.report import PAGE, write_report
 from spark_reports.experiments.results import ColumnTaken
-from spark_reports.experiments.store import RUNS, Store, StoreError
+from spark_reports.experiments.store import Store, StoreError
 from spark_reports.progress import Cancelled
 from spark_reports.protocols.manifest import Command
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session
@@ -111,7 +112,7 @@ def run(given: argparse.Namespace) -> int:
 def _run(given: argparse.Namespace) -> int:
     if given.limit_runs is not None and given.limit_runs < 1:
         raise Wrong(f"--limit-runs {given.limit_runs}: give a number of runs, at least 1")
-    experiment = _read(given.experiment)
+    experiment = read_experiment(given.experiment)
     store = None if given.out is None else store_of(experiment, given.out)
     if store is not None:
         store.check()
@@ -123,15 +124,6 @@ def _run(given: argparse.Namespace) -> int:
     if given.check or not given.quiet:
         print(_size(experiment, core_s), file=sys.stdout if given.check else sys.stderr, flush=True)
     return 0 if given.check else _sweep(given, experiment, core_s)
-
-
-def _read(path: Path) -> Experiment:
-    try:
-        return read_experiment(path)
-    except UnicodeDecodeError:
-        raise Wrong(f"{path}: is no UTF-8 text; name an experiment's .yaml file") from None
-    except OSError as error:
-        raise Wrong(f"{path}: {error.strerror}; name an experiment's .yaml file") from None
 
 
 def _size(experiment: Experiment, core_s: float) -> str:
@@ -178,7 +170,12 @@ def _print_result(given: argparse.Namespace, store: Store, standing: Standing) -
                 f"  its scenario: python -m spark_reports sweep {given.experiment} --out {given.out} "
                 f"--scenario-of {row['run']}"
             )
-    print(store.folder / RUNS if standing.complete else _how_to_go_on(store))
+    if not standing.complete:
+        print(_how_to_go_on(store))
+    if standing.finished:
+        report = write_report(store.experiment, store.table(), store.folder, partial=not standing.complete)
+        print(report["answer"]["sentence"])
+        print(store.folder / PAGE)
 
 
 def _print_scenario(experiment: Experiment, store: Store | None, number: int) -> int:

@@ -54,10 +54,7 @@ def test_every_problem_of_the_file_is_printed_with_its_line(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ["absent.yaml", "--check"],
-            "absent.yaml: No such file or directory; name an experiment's .yaml file",
-        ),
+        (["absent.yaml", "--check"], "absent.yaml: cannot be read: No such file or directory"),
         (["small.yaml"], "--out DIR is missing"),
         (["small.yaml", "--out", "small.yaml"], "is a file; name a folder"),
         (

@@ -3,6 +3,6 @@
 Nothing here starts Spark. `docs/reports.md` describes methods and files.
 """
 
-from spark_reports.experiments.report.write import write_report
+from spark_reports.experiments.report.write import PAGE, write_report
 
-__all__ = ["write_report"]
+__all__ = ["PAGE", "write_report"]
