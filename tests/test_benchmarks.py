@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from script.benchmarks import broadcast
+from script.benchmarks import broadcast, sweep
 from script.benchmarks import filter as filtering
 from script.benchmarks.__main__ import PARTS, main
 from script.benchmarks.cursor import RangeList
@@ -50,6 +50,13 @@ def test_the_broadcast_part_measures_a_small_one():
         world = World.from_scenario(load_scenario_text(text))
         world.run()
         assert sum(1 for row in world.trace.rows(types=["message.delivered"])) == 40
+
+
+def test_the_sweep_part_measures_equal_runs():
+    text = sweep.experiment_text(consumers=2, seconds=8, phases=2)
+    batch, whole = (sweep.run_once(way, text) for way in ("batch", "whole"))
+    assert batch["duplicates"] == whole["duplicates"] and len(batch["duplicates"]) == 2
+    assert batch["runs_per_s"] > 0
 
 
 def test_a_figure_has_value_alternative_and_ratio():

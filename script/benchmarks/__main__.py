@@ -30,6 +30,7 @@ PARTS = (
     "cursor",
     "filter",
     "broadcast",
+    "sweep",
     "spark",
 )
 

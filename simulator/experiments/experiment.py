@@ -67,6 +67,7 @@ class Experiment:
     until_us: int | None = None
     wanted: Wanted | None = None
     cheaper: tuple[tuple[str, str], ...] = ()
+    measured: tuple[str, ...] = ()  # the names of the wanted measures, none: all of the protocol
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -80,7 +81,8 @@ class Experiment:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """What is measured in each run."""
-        return protocol_of(self.scenario_at(self.points[0])).measured.measures
+        measures = protocol_of(self.scenario_at(self.points[0])).measured.measures
+        return tuple(one for one in measures if not self.measured or one.name in self.measured)
 
     @property
     def runs(self) -> int:
@@ -126,4 +128,5 @@ class Experiment:
                 "confidence": self.wanted.confidence_millionths / 1_000_000,
             },
             "cheaper": dict(self.cheaper),
+            "measures": list(self.measured),
         }

@@ -6,6 +6,7 @@ on independently.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulator.checkpoint import SharedObjects
@@ -19,6 +20,8 @@ from simulator.trace.trace import Trace
 from simulator.world import ROWS_MAX
 
 ALL_EVENTS = 1 << 62
+SETTLING_US = 250_000
+"""Simulated time between two looks at whether the measures are final: a few round trips and ack groups."""
 
 
 class RunFailed(Exception):
@@ -61,6 +64,14 @@ class FiguresRun:
                 "publish fewer messages, or end it earlier"
             )
 
+    def finish(self, measures: Sequence[str]) -> None:
+        """Run to the end of the scenario, or until these measures are final. Raises RunFailed."""
+        until_us, is_settled = self.scenario.until_us, self.protocol.measured.settled
+        last_us = max((spec.at_us for spec in self.scenario.commands), default=0)
+        self.run(min(until_us, max(last_us, self.now_us)))
+        while self.now_us < until_us and not is_settled(self.runtime, measures):
+            self.run(min(until_us, self.now_us + SETTLING_US))
+
     def fork(self, scenario: Scenario) -> FiguresRun:
         """An independent run from here on, of a scenario that has been the same up to now."""
         shared = SharedObjects(self.protocol.shared_types)
@@ -80,6 +91,7 @@ class FiguresRun:
             self._counted = self.protocol.count(self.trace, self.scenario, self.seq)
         return self._counted
 
-    def measures(self) -> dict[str, int | None]:
-        """Every measure of the run."""
-        return self.protocol.measured.of(self)
+    def measured(self, measures: Sequence[str]) -> dict[str, int | None]:
+        """These measures of the run."""
+        found = self.protocol.measured.of(self)
+        return {name: found[name] for name in measures}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simulator.experiments.experiment import Experiment
 from simulator.experiments.fields import SCENARIO, Fields
-from simulator.experiments.parts import axes, cheaper, phases, runs_max, seeds, wanted
+from simulator.experiments.parts import axes, cheaper, measures, phases, runs_max, seeds, wanted
 from simulator.experiments.points import Points, settled_phases
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.problems import ScenarioError, suggestion
@@ -25,7 +25,7 @@ POINTS_MAX = 10_000
 
 KEYS = (
     *("format", "name", "title", "scenario", "grid", "seeds", "phases", "until"),
-    *("wanted", "cheaper", "limits"),
+    *("measures", "wanted", "cheaper", "limits"),
 )
 RUNS = "number of runs"
 
@@ -62,6 +62,7 @@ def read_experiment_text(text: str, source: str = "experiment", folder: Path | N
         until_us=fields.read(root, "until", parse_duration, None),
         wanted=wanted(fields, root),
         cheaper=cheaper(fields, root),
+        measured=measures(fields, root),
     )
     if scenario_text:
         _check_grid(fields, root, experiment)

@@ -103,6 +103,18 @@ def wanted(fields: Fields, root: Node) -> Wanted | None:
     return Wanted(fields.text(node, "measure", "", "wanted"), at_most, shares["share"], shares["confidence"])
 
 
+def measures(fields: Fields, root: Node) -> tuple[str, ...]:
+    """The names of the measures that the experiment needs; none: all."""
+    node = root.value.get("measures")
+    if node is None or node.value is None:
+        return ()
+    names = node.plain()
+    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    fields.add(node, "measures", "is not a list of measures", "write a list, such as [duplicates, outage_us]")
+    return ()
+
+
 def cheaper(fields: Fields, root: Node) -> tuple[tuple[str, str], ...]:
     """By path of the grid, whether its larger or its smaller values are cheaper."""
     node, grid = fields.member(root, "cheaper", dict), fields.member(root, "grid", dict)

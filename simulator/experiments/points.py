@@ -43,7 +43,7 @@ class Points:
     def check(self, experiment: Experiment) -> None:
         """Check every scenario, and what the experiment needs of them; `experiment` has its phases now."""
         moves = experiment.phases > 1 or experiment.drawn
-        unchecked = experiment.wanted is not None
+        unchecked = True
         for point in experiment.points:
             scenario = self._scenario_at(point)
             if scenario is None:
@@ -52,6 +52,7 @@ class Points:
                 values = ", ".join(f"{path}={value}" for path, value in point.values.items())
                 self._fields.fail(self._root, "phases", f"with {values}, {why[0]}", why[1])
             if unchecked:
+                _check_measures(self._fields, self._root, experiment, scenario)
                 _check_wanted(self._fields, self._root, experiment, scenario)
                 unchecked = False
 
@@ -87,11 +88,22 @@ def _unmovable(scenario: Scenario) -> tuple[str, str] | None:
     return None
 
 
+def _check_measures(fields: Fields, root: Node, experiment: Experiment, scenario: Scenario) -> None:
+    known = [measure.name for measure in protocol_of(scenario).measured.measures]
+    for name in experiment.measured:
+        if name not in known:
+            fields.fail(root, "measures", f"there is no measure {name}", suggestion(name, known))
+
+
 def _check_wanted(fields: Fields, root: Node, experiment: Experiment, scenario: Scenario) -> None:
     wanted, node = experiment.wanted, fields.member(root, "wanted", dict)
     if wanted is None or node is None:
         return
     units = {measure.name: measure.unit for measure in protocol_of(scenario).measured.measures}
+    if wanted.measure in units and experiment.measured and wanted.measure not in experiment.measured:
+        what, right = f"{wanted.measure} is not in `measures`", "add it there"
+        fields.fail(node, "measure", what, right, "wanted")
+        return
     if wanted.measure not in units:
         what = f"there is no measure {wanted.measure}" if wanted.measure else "is missing"
         fields.fail(node, "measure", what, suggestion(wanted.measure, units), "wanted")

@@ -22,7 +22,7 @@ LONGEST_REASON = 500
 """The most characters of the reason why a run failed."""
 
 Row = dict[str, Any]
-"""`run`, `point`, `seed`, `phase_us`, `status`, `reason`, `rows` of the trace, and each measure by name."""
+"""`run`, `point`, `seed`, `phase_us`, `status`, `reason`, simulated `rows`, and each measure by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,14 @@ def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
         for phase in range(experiment.phases):
             yield _failed({"run": batch.first_run + phase, **blank, "phase_us": None}, error)
         return
-    prefix = Prefix(scenario)
+    prefix, names = Prefix(scenario), [measure.name for measure in experiment.measures]
     found: dict[int, Row] = {}
     for phase in sorted(range(len(offsets_us)), key=offsets_us.__getitem__):
         row = {"run": batch.first_run + phase, **blank, "phase_us": offsets_us[phase]}
         try:
-            run = prefix.run_with(offsets_us[phase])
-            found[phase] = {**row, "status": FINISHED, "reason": None, "rows": run.seq, **run.measures()}
+            run = prefix.fork_at(offsets_us[phase])
+            run.finish(names)
+            found[phase] = {**row, "status": FINISHED, "reason": None, "rows": run.seq, **run.measured(names)}
         except Exception as error:  # whatever went wrong is a row, and the other runs go on
             found[phase] = _failed(row, error)
     yield from (found[phase] for phase in range(len(offsets_us)))
@@ -78,8 +79,11 @@ class Prefix:
         self._from_us = first_fault_us(scenario)
         self._run: FiguresRun | None = None
 
-    def run_with(self, offset_us: int) -> FiguresRun:
-        """The whole run with the faults so much later; offsets have to be given in ascending order."""
+    def fork_at(self, offset_us: int) -> FiguresRun:
+        """The run with the faults so much later, at the instant of the first of them.
+
+        Offsets have to be given in ascending order.
+        """
         from_us, scenario = self._from_us, moved_without_text(self._scenario, offset_us)
         if not from_us:  # no fault, or one at instant 0, before which nothing can be shared
             run = FiguresRun(scenario)
@@ -91,7 +95,6 @@ class Prefix:
             self._run.run(first_us - 1)
             run = self._run.fork(scenario)
             run.schedule([spec for spec in scenario.commands if spec.at_us >= first_us])
-        run.run(scenario.until_us)
         return run
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -37,6 +37,10 @@ def _nothing(run: MeasuredRun) -> dict[str, int | None]:
     return {}
 
 
+def _never(system: Any, measures: Sequence[str]) -> bool:
+    return False
+
+
 def _no_period(scenario: Any) -> int | None:
     return None
 
@@ -49,9 +53,12 @@ class Measured:
     - `period_us(scenario)`: what the effect of a fault repeats with, None where nothing repeats.
     - `faults`: the commands that begin a fault or a failover. From the first one on, all commands are moved
       together.
+    - `settled(system, measures)`: whether these measures, by name, are final although the run goes on, so
+      that it may stop here; False whenever that is not certain.
     """
 
     measures: tuple[Measure, ...] = ()
     of: Callable[[MeasuredRun], dict[str, int | None]] = _nothing
     period_us: Callable[[Any], int | None] = _no_period
     faults: tuple[str, ...] = ()
+    settled: Callable[[Any, Sequence[str]], bool] = _never

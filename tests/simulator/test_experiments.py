@@ -135,6 +135,13 @@ def test_an_experiment_is_described_completely():
     }
 
 
+def test_an_experiment_that_names_its_measures_has_only_these():
+    experiment = read("measures: [lost, duplicates]\nphases: 1")
+    assert [one.name for one in experiment.measures] == ["duplicates", "lost"]
+    (row,) = rows_of(experiment)
+    assert list(row)[-3:] == ["rows", "duplicates", "lost"]
+
+
 # --- figures of forks and of whole runs
 
 
@@ -144,15 +151,17 @@ def assert_equals_whole_runs(experiment: Experiment) -> None:
         world.run()
         measures = {one.name: row[one.name] for one in experiment.measures}
         assert measures == world.protocol.measured.of(world) == summed(world.summary(), measures), row
-        assert row["rows"] == world.seq
+        assert row["rows"] <= world.seq
         assert prefix_digest(experiment, row) == world.digest()
 
 
 def prefix_digest(experiment: Experiment, row: dict) -> str:
     """The digest of a run that goes on from a fork at a later fault, after another fork."""
     prefix = Prefix(experiment.scenario_at(experiment.points[row["point"]], row["seed"]))
-    prefix.run_with(row["phase_us"] // 2)
-    return prefix.run_with(row["phase_us"]).trace.digest()
+    prefix.fork_at(row["phase_us"] // 2)
+    run = prefix.fork_at(row["phase_us"])
+    run.run(run.scenario.until_us)
+    return run.trace.digest()
 
 
 def summed(summary: dict, names: dict) -> dict:
@@ -192,11 +201,12 @@ def test_any_offsets_give_the_bytes_of_the_whole_run(offsets: list[int], name: s
     scenario = load_scenario(name)
     prefix = Prefix(scenario)
     for offset_us in sorted(offsets):
-        run = prefix.run_with(offset_us)
+        run = prefix.fork_at(offset_us)
+        run.run(run.scenario.until_us)
         world = World.from_scenario(moved(scenario, offset_us))
         world.run()
         assert run.trace.digest() == world.digest()
-        assert run.measures() == world.protocol.measured.of(world)
+        assert run.measured([*world.protocol.measured.of(world)]) == world.protocol.measured.of(world)
 
 
 def test_the_same_rows_in_another_process_with_another_hash_seed():
@@ -221,21 +231,21 @@ def test_the_same_rows_in_another_process_with_another_hash_seed():
 def test_a_failed_run_is_a_row_with_its_reason_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch):
     experiment = read("phases: 3")
     whole = rows_of(experiment)
-    run_with = Prefix.run_with
+    fork_at = Prefix.fork_at
 
     def broken(self: Prefix, offset_us: int):
         if offset_us == whole[1]["phase_us"]:
             raise ZeroDivisionError("planted")
-        return run_with(self, offset_us)
+        return fork_at(self, offset_us)
 
-    monkeypatch.setattr(Prefix, "run_with", broken)
+    monkeypatch.setattr(Prefix, "fork_at", broken)
     rows = rows_of(experiment)
     assert [rows[0], rows[2]] == [whole[0], whole[2]]
     assert (rows[1]["status"], rows[1]["rows"], rows[1]["seed"]) == ("failed", 0, 1)
     assert rows[1]["reason"] == "internal error, ZeroDivisionError: planted"
 
 
-def test_a_run_with_too_many_rows_fails_with_the_limit(monkeypatch: pytest.MonkeyPatch):
+def test_a_fork_at_too_many_rows_fails_with_the_limit(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("simulator.experiments.figures_run.FiguresRun.rows_max", 100)
     rows = rows_of(read("phases: 2"))
     assert {row["status"] for row in rows} == {"failed"}
@@ -313,6 +323,12 @@ def test_a_problem_of_a_scenario_in_the_file_has_the_line_of_the_file():
         (
             "wanted: {measure: outage_us, at_most: 1}",
             "wanted.at_most: is not a value of outage_us; write a duration",
+        ),
+        ("measures: [duplicate]", "measures: there is no measure duplicate; did you mean duplicates?"),
+        ("measures: duplicates", "measures: is not a list of measures"),
+        (
+            "measures: [lost]\nwanted: {measure: duplicates, at_most: 1}",
+            "wanted.measure: duplicates is not in `measures`; add it there",
         ),
         ("grid: {a.b: [1, 1]}", "grid.a.b: 1 is given twice; keep one of them"),
         ("grid: [1]", "grid: is not a mapping"),

@@ -337,7 +337,7 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
     again = BitMap.union(
         BitMap(),
         *(
-            _not_synced(origin, subscription, _resent(origin, there))
+            _not_synced(origin, subscription, resent(origin, there))
             for origin in copies
             if origin is not here
         ),
@@ -371,7 +371,7 @@ def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitM
     return messages - reported
 
 
-def _resent(origin: Topic, there: Topic) -> BitMap:
+def resent(origin: Topic, there: Topic) -> BitMap:
     """Messages in the target that will be sent again: the connection broke before their ack arrived.
 
     The source is AbstractReplicator.

@@ -199,7 +199,7 @@ def flow_of(producer: ProducerOfFastPath) -> Flow | None:
         topic is None
         or not cluster.up
         or topic.appends is not None
-        or not _stores_only(topic)
+        or not stores_only(topic)
         or (producer.intervals is None and producer.every_us < topic.hot.new_entries_check_delay_us)
         or not all(
             _sends_only(replicator, runtime.clusters[peer].topics.get(topic.name))
@@ -244,7 +244,7 @@ def _publishes_evenly(producer: ProducerOfFastPath) -> bool:
     )
 
 
-def _stores_only(topic: Topic) -> bool:
+def stores_only(topic: Topic) -> bool:
     """Whether appending a message has no effect other than storing and reading it."""
     hot = topic.hot
     served = (
@@ -271,7 +271,7 @@ def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
     """Whether it has read all entries, and no consumer at the peer reads arrivals at once."""
     if (
         remote is None
-        or not _stores_only(remote)
+        or not stores_only(remote)
         or any(subscription.dispatcher.sessions for subscription in remote.subscriptions.values())
     ):
         return False
