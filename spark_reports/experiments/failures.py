@@ -31,6 +31,12 @@ def explained(error: Exception) -> SweepFailed:
     differs = re.search(r"EngineDiffers: (.*)", text)
     if version or differs:
         return SweepFailed((version[0] if version else differs[1])[:LONGEST], True)  # type: ignore[index]
+    if "Python worker exited unexpectedly" in text:
+        return SweepFailed(
+            "a Python process of an executor ended, most likely out of memory: give the executors more "
+            "memory, or fewer cores",
+            True,
+        )
     lost = re.search(
         r"(ExecutorLostFailure|Job aborted due to stage failure|SparkContext was shut down)[^\n]*", text
     )

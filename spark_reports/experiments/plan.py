@@ -19,7 +19,7 @@ SHARE_OF_ELAPSED = 0.05
 """A round lasts this share of the time since the start, within these bounds."""
 GROWTH = 4
 """The most by which a round has more batches than the one before."""
-TASK_S = 1.0
+TASK_S = 0.5
 """Seconds of a task: starting one costs about 10 ms, and cores idle for half of one at the end of a round."""
 TASKS_MOST = 10_000
 """The most tasks of a round."""
@@ -58,23 +58,30 @@ class Pace:
 
     def __init__(self, batch_s: float | None = None) -> None:
         self.batch_s = batch_s
-        self._last: int | None = None
+        self._last = 0
+        self._rounds = 0
         self._elapsed_s = 0.0
 
     def measured(self, batches: int, seconds: float, cores: int) -> None:
         """Record a round; `batch_s` becomes the time of one core for one batch.
 
         The first round is slow, since executors start and import, so an estimate remains if it is lower.
+        From the third on it is averaged with the rounds before, since settings and machine vary.
         """
         found_s = seconds * min(cores, batches) / batches
-        first = self._last is None and self.batch_s is not None
-        self.batch_s = min(found_s, self.batch_s or found_s) if first else found_s
+        if self.batch_s is None or self._rounds == 1:
+            self.batch_s = found_s
+        elif self._rounds == 0:
+            self.batch_s = min(found_s, self.batch_s)
+        else:
+            self.batch_s = (self.batch_s + found_s) / 2
+        self._rounds += 1
         self._last = batches
         self._elapsed_s += seconds
 
     def batches(self, cores: int) -> int:
         """The batches of the next round: a multiple of the cores."""
-        if self.batch_s is None or self._last is None:
+        if self.batch_s is None or not self._rounds:
             return cores
         lasting_s = min(max(ROUND_S, SHARE_OF_ELAPSED * self._elapsed_s), ROUND_S_MOST)
         wanted = min(int(lasting_s * cores / max(self.batch_s, 1e-6)), GROWTH * self._last)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pyspark
@@ -65,36 +65,39 @@ def started(
 @contextmanager
 def standalone_master(folder: Path) -> Iterator[str]:
     """The address of a standalone master with one worker of one core."""
-    one, said = started(
-        ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"],
-        folder,
-        folder / "master.log",
-        r"Starting Spark master at (\S+)",
-    )
-    try:
-        other, _ = started(
+    with standalone_cluster(folder, 1) as (address, _):
+        yield address
+
+
+@contextmanager
+def standalone_cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[int]]]:
+    """The address of a standalone master, and the process ids of its workers of one core each."""
+    with ExitStack() as running:
+        master, said = started(
             [
-                "org.apache.spark.deploy.worker.Worker",
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                said[1],
+                "org.apache.spark.deploy.master.Master",
+                *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
             ],
             folder,
-            folder / "worker.log",
-            r"Successfully registered with master",
+            folder / "master.log",
+            r"Starting Spark master at (\S+)",
         )
-        try:
-            yield said[1]
-        finally:
-            end(other)
-    finally:
-        end(one)
+        running.callback(end, master)
+        pids = []
+        for number in range(workers):
+            worker, _ = started(
+                [
+                    "org.apache.spark.deploy.worker.Worker",
+                    *("--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0"),
+                    said[1],
+                ],
+                folder,
+                folder / f"worker-{number}.log",
+                r"Successfully registered with master",
+            )
+            running.callback(end, worker)
+            pids.append(worker.pid)
+        yield said[1], pids
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -104,3 +107,14 @@ def end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def executors_of(worker: int) -> list[int]:
+    """The process ids of the executors that a worker has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            if parent == str(worker) and b"CoarseGrainedExecutorBackend" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found

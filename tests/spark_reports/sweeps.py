@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from simulator import World, load_scenario_text
-from simulator.experiments import Experiment, read_experiment_text, replayed
+from simulator.experiments import Experiment, batches, read_experiment_text, replayed, run_batch
+from spark_reports.experiments.job import store_of
 from spark_reports.experiments.listener import NullListener, Standing
 
 PERIOD = "settings.replicatedSubscriptionsSnapshotFrequencyMillis"
@@ -42,6 +46,15 @@ def recounted(experiment: Experiment, row: dict[str, Any]) -> dict[str, Any]:
     found["outage_us"] = max(one["outage_us"] for one in failovers)
     found["drained_us"] = max(one["drained_us"] - one["at_us"] for one in failovers)
     return {"seed": world.seed, "rows": world.seq, **found}
+
+
+def bytes_without_spark(experiment: Experiment, folder: Path) -> bytes:
+    """The bytes of runs.parquet, made in this process."""
+    store = store_of(experiment, folder)
+    with store.opened():
+        for batch in batches(experiment):
+            store.add(pa.Table.from_pylist(list(run_batch(experiment, batch)), store.columns))
+        return store.finish().read_bytes()
 
 
 class Recorded(NullListener):

@@ -17,6 +17,7 @@ import pytest
 from script.support.ports import free_port
 from tests.spark_reports.cluster import end, started
 from tests.spark_reports.conftest import run_scenario, write_run
+from tests.spark_reports.sweeps import SMALL, bytes_without_spark, small
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,20 @@ def test_a_report_through_connect_has_the_simulators_figures(client: dict[str, s
     group, counted = told["runs"][1]["groups"][0], shared.summary()["groups"]["meters"]
     assert {name: group[name] for name in counted} == counted
     assert list((tmp_path / "out" / "deliveries.parquet").glob("part-*.parquet"))
+
+
+def test_a_sweep_through_connect_has_the_bytes_of_one_without_spark(
+    client: dict[str, str], tmp_path: Path
+) -> None:
+    file, out = tmp_path / "experiment.yaml", tmp_path / "out"
+    file.write_text(SMALL)
+    command = [sys.executable, "-m", "spark_reports", "sweep", str(file), "--out", str(out)]
+    said = subprocess.run(
+        command, cwd=ROOT, env=client, capture_output=True, text=True, timeout=400, check=False
+    )
+    assert said.returncode == 0, said.stderr[-3000:]
+    assert "12 of 12 runs finished, 0 failed" in said.stdout
+    assert (out / "runs.parquet").read_bytes() == bytes_without_spark(small(), tmp_path / "ours")
 
 
 CANCELLED = """

@@ -133,7 +133,7 @@ def test_rows_are_sorted_and_a_run_that_two_parts_have_is_one_row(
         assert found["run"].to_pylist() == list(range(12))
 
 
-def test_rounds_grow_within_bounds_and_a_tasks_batches_last_about_a_second() -> None:
+def test_rounds_grow_within_bounds_and_a_tasks_batches_last_half_a_second() -> None:
     pace = Pace()
     assert pace.batches(8) == 8 and pace.chunks(list(range(8)), 8) == [[number] for number in range(8)]
     pace.measured(8, 1.0, 8)
@@ -143,17 +143,24 @@ def test_rounds_grow_within_bounds_and_a_tasks_batches_last_about_a_second() -> 
     assert pace.batch_s == pytest.approx(0.1)
     assert pace.batches(8) == 128
     chunks = pace.chunks(list(range(128)), 8)
-    assert {len(chunk) for chunk in chunks} <= {9, 10} and sorted(sum(chunks, [])) == list(range(128))
-    pace.measured(128, 100_000.0, 8)
+    assert {len(chunk) for chunk in chunks} <= {4, 5} and sorted(sum(chunks, [])) == list(range(128))
+    pace.measured(128, 16 * 0.3, 8)
+    assert pace.batch_s == pytest.approx(0.2), "the average of 0.1 and 0.3"
+    assert pace.left_s(80, 8) == pytest.approx(2.0) and pace.left_s(3, 8) == pytest.approx(0.2)
+    pace.measured(8, 10_000.0, 8)
     assert pace.batches(8) == 8, "at least one for each core"
-    pace.measured(100_000, 1.0, 8)
-    assert pace.batches(8) == 400_000
-    assert pace.left_s(80_000, 8) == pytest.approx(0.8)
+
+
+def test_rounds_of_a_long_sweep_last_a_minute() -> None:
+    pace = Pace()
+    for _ in range(50):
+        pace.measured(8_000, 100.0, 8)
+    assert pace.batches(8) == 4_800
 
 
 def test_an_estimate_outlives_the_slow_first_round() -> None:
     pace = Pace(0.5)
-    assert pace.left_s(100, 2) == 25.0
+    assert pace.left_s(100, 2) == 25.0 and pace.batches(2) == 2
     pace.measured(2, 8.0, 2)
     assert pace.batch_s == 0.5
     pace.measured(8, 8.0, 2)
@@ -199,6 +206,7 @@ def test_the_archive_for_executors_has_both_packages_and_a_name_by_its_content()
         ("…\nModuleNotFoundError: No module named 'pyroaring'\n…", "has no module pyroaring; install", True),
         ("[PYTHON_VERSION_MISMATCH] Python in worker has 3.11", "Python in worker has 3.11", True),
         ("EngineDiffers: the executor has version 1", "the executor has version 1", True),
+        ("Python worker exited unexpectedly (crashed)", "most likely out of memory", True),
         ("Job aborted due to stage failure: Task 1 failed 4 times", "Spark gave up: Job aborted", False),
         ("something else", "RuntimeError: something else", False),
     ],
