@@ -16,6 +16,7 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.experiments import Experiment, batches, run_batch
 from spark_reports.experiments.report import write_report
+from spark_reports.experiments.report.results import results_of
 from tests.spark_reports.experiment_rows import (
     CACHE,
     PERIOD,
@@ -56,7 +57,7 @@ def test_299_runs_within_show_99_per_cent_and_298_do_not(tmp_path):
     )
     found = report_of(tmp_path, "seeds: 298\nphases: {drawn: 1}\n" + WANTED, lambda _, seed, phase: seed % 51)
     assert found["answer"]["verdict"] == "undecided"
-    assert "it did in all of 298 runs; " in found["answer"]["sentence"]
+    assert "it did in all of 298 runs and needs about 299 runs" in found["answer"]["sentence"]
     assert found["settings"][0]["bound"]["needed"] == 299
 
 
@@ -88,6 +89,62 @@ def test_a_more_expensive_setting_that_misses_leaves_the_choice_without_confiden
     found = report_of(tmp_path, text, lambda point, seed, phase: by_period[point[PERIOD]] + seed % 11)
     assert f"{NAME} 1000 keeps" in found["answer"]["sentence"]
     assert "that of this setting alone, not of a choice among 3" in found["answer"]["more"]
+
+
+def test_parameters_without_a_cheaper_end_are_circumstances(tmp_path):
+    # Twice as many with a cache of 5: 1,000 ms meet the bound with 30 only, 500 ms with both.
+    by_period = {"500": 20, "1000": 40, "4000": 100}
+    grid = f"grid:\n  {CACHE}: [5, 30]\n  {PERIOD}: [500, 1000, 4000]\n"
+    text = "seeds: 300\nphases: {drawn: 1}\n" + grid + WANTED
+
+    def value(point: dict[str, str], seed: int, phase: int) -> int:
+        return by_period[point[PERIOD]] * (2 if point[CACHE] == "5" else 1) + seed % 11
+
+    found = report_of(tmp_path, text + f"cheaper:\n  {PERIOD}: larger\n", value)
+    other = CACHE.removeprefix("settings.")
+    assert answer(found) == (
+        "meets",
+        f"{NAME} 500 keeps duplicates at or below 50 in 99 % of failovers for every value of {other} "
+        "(95 % confidence, 600 runs).",
+    )
+    assert [found["settings"][place]["values"][CACHE] for place in (4, 5)] == ["5", "30"]
+    assert found["answer"]["points"] == [found["settings"][place]["point"] for place in (4, 5)]
+    # Without a cheaper end of any parameter all are chosen, in the order of the file.
+    found = report_of(tmp_path, text, value)
+    assert f"{other} 5, {NAME} 500 keeps" in found["answer"]["sentence"]
+    assert len(found["answer"]["points"]) == 1
+    # With both, the cheapest is 1,000 ms with a cache of 30.
+    found = report_of(tmp_path, text + f"cheaper:\n  {PERIOD}: larger\n  {CACHE}: smaller\n", value)
+    assert f"{other} 30, {NAME} 1000 keeps" in found["answer"]["sentence"]
+
+
+def test_one_circumstance_that_misses_is_enough_to_miss(tmp_path):
+    grid = f"grid:\n  {CACHE}: [5, 30]\n  {PERIOD}: [500, 4000]\ncheaper:\n  {PERIOD}: larger\n"
+    text = "seeds: 300\nphases: {drawn: 1}\n" + grid + WANTED
+    found = report_of(
+        tmp_path, text, lambda point, seed, phase: 51 if point[CACHE] == "30" and seed > 240 else 1
+    )
+    assert answer(found) == (
+        "misses",
+        f"No setting keeps duplicates at or below 50 in 99 % of failovers for every value of "
+        f"{CACHE.removeprefix('settings.')}. The closest is {NAME} 4000, which does in 80 % of 300 runs "
+        f"with {CACHE.removeprefix('settings.')} 30.",
+    )
+
+
+def test_a_chart_of_some_settings_has_both_ends_and_the_answer(tmp_path):
+    periods = list(range(100, 1100, 20))
+    text = f"seeds: 300\nphases: {{drawn: 1}}\nlimits: {{runs: 15000}}\ngrid:\n  {PERIOD}: {periods}\n"
+    text += f"cheaper:\n  {PERIOD}: larger\n" + WANTED
+    experiment = experiment_of(text)
+    table = table_of(experiment, lambda point, seed, phase: int(point[PERIOD]) // 13)
+    results = results_of(experiment, table, False)
+    for most in (8, 40, 50, 60):
+        shown = [int(one.point.values[PERIOD]) for one in results.spread(most)]
+        assert len(shown) == len(set(shown)) == min(most, 50)
+        assert (shown[0], shown[-1]) == (1080, 100)
+        assert 660 in shown  # 660 / 13 is 50.8
+        assert shown == sorted(shown, reverse=True)
 
 
 def test_no_setting_meets_the_bound_and_the_closest_is_named(tmp_path):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.experiments import Experiment, Wanted
+from spark_reports.experiments.report.choices import Choice, circumstances
 from spark_reports.experiments.report.coverage import coverage
-from spark_reports.experiments.report.design import SAMPLED
-from spark_reports.experiments.report.results import Results, Setting
+from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.words import (
     amount,
+    axis_label,
     bound_words,
+    choice_words,
     interval_words,
     mean_amount,
     millionths,
@@ -52,12 +54,11 @@ def answer_of(results: Results) -> Answer:
     if wanted is None:
         return Answer("measured", _measured(results), coverage(results, results.settings[0]))
     if results.chosen is not None:
-        return Answer("meets", _meets(results, wanted, results.chosen), _after_meets(results))
+        return Answer("meets", _meets(results, wanted, results.chosen), _after_meets(results, results.chosen))
     closest = results.closest
     if results.all_miss:
-        return Answer("misses", _misses(results, wanted, closest), coverage(results, closest))
-    more = coverage(results, closest)
-    return Answer("undecided", _undecided(results, wanted), more)
+        return Answer("misses", _misses(results, wanted, closest), coverage(results, closest.weakest))
+    return Answer("undecided", _undecided(results, wanted), coverage(results, closest.weakest))
 
 
 def failure_noun(experiment: Experiment) -> str:
@@ -66,110 +67,122 @@ def failure_noun(experiment: Experiment) -> str:
     return "failovers" if any(spec.do.endswith(".fail-over") for spec in commands) else "failures"
 
 
-def _meets(results: Results, wanted: Wanted, chosen: Setting) -> Pieces:
-    assert chosen.judged is not None
-    experiment = results.experiment
+def _meets(results: Results, wanted: Wanted, chosen: Choice) -> Pieces:
+    experiment, measure = results.experiment, results.main
     noun = failure_noun(experiment)
-    measure = results.main
     pieces = [
-        ("b", _capital(setting_words(experiment, chosen.point))),
+        ("b", _capital(choice_words(experiment, chosen))),
         ("", f" keeps {measure.title} at or below "),
         ("b", amount(wanted.at_most, measure.unit)),
     ]
-    if chosen.design.kind == SAMPLED:
-        pieces += [
+    each = _for_every(experiment)
+    if chosen.sampled:
+        return [
+            *pieces,
             ("", " in "),
             ("b", millionths(wanted.share_millionths)),
-            ("", f" of {noun} ({millionths(wanted.confidence_millionths)} confidence, "),
-            ("", f"{plural(chosen.judged.runs, 'run', 'runs')})."),
+            ("", f" of {noun}{each} ({millionths(wanted.confidence_millionths)} confidence, "),
+            ("", f"{plural(chosen.runs, 'run', 'runs')})."),
         ]
-    elif chosen.design.phases == 1:
-        pieces += [("", " at the "), ("b", "one instant"), ("", " of the failure that was run.")]
-    else:
-        pieces += [
-            ("", " in "),
-            ("b", millionths(wanted.share_millionths)),
-            ("", f" of {noun}, over {number(chosen.design.phases)} phases that cover the period evenly."),
-        ]
-    return pieces
+    phases = chosen.weakest.design.phases
+    if phases == 1:
+        return [*pieces, ("", f"{each} at the "), ("b", "one instant"), ("", " of the failure that was run.")]
+    return [
+        *pieces,
+        ("", " in "),
+        ("b", millionths(wanted.share_millionths)),
+        ("", f" of {noun}{each}, over {number(phases)} phases that cover the period evenly."),
+    ]
 
 
-def _after_meets(results: Results) -> str:
-    assert results.chosen is not None
-    parts = [coverage(results, results.chosen)]
-    settings = len(results.settings)
-    if settings > 1 and results.chosen.design.kind == SAMPLED:
+def _for_every(experiment: Experiment) -> str:
+    """Under which circumstances a choice meets the bound, as a phrase."""
+    names = [axis_label(experiment, path) for path in circumstances(experiment)]
+    if not names:
+        return ""
+    return f" for every value of {' and '.join(names)}"
+
+
+def _after_meets(results: Results, chosen: Choice) -> str:
+    parts = [coverage(results, chosen.weakest)]
+    choices = len(results.choices)
+    if choices > 1 and chosen.sampled:
         if results.choice_holds:
             parts.append(
                 "Every more expensive setting meets it too, so the confidence also holds for the choice."
             )
         else:
             parts.append(
-                f"The confidence is that of this setting alone, not of a choice among {number(settings)}."
+                f"The confidence is that of this setting alone, not of a choice among {number(choices)}."
             )
     undecided = results.cheaper_undecided
     if undecided:
-        cheapest = undecided[0]
+        few = "runs" if undecided[0].sampled else "phases"
         parts.append(
-            f"{plural(len(undecided), 'cheaper setting has', 'cheaper settings have')} too few runs to tell; "
-            f"{_needs(results, cheapest)}."
+            f"{plural(len(undecided), 'cheaper setting has', 'cheaper settings have')} too few {few}: "
+            f"{choice_words(results.experiment, undecided[0])} {_needs(results, undecided[0])}."
         )
     return " ".join(parts)
 
 
-def _misses(results: Results, wanted: Wanted, closest: Setting) -> Pieces:
-    assert closest.judged is not None
+def _misses(results: Results, wanted: Wanted, closest: Choice) -> Pieces:
     experiment = results.experiment
     what = "No setting" if experiment.axes else "The scenario does not keep"
     keeps = " keeps " if experiment.axes else " "
-    share = closest.judged.within / closest.judged.runs
     return [
         ("harm", what),
         ("", f"{keeps}{bound_words(experiment, wanted)} in "),
         ("b", millionths(wanted.share_millionths)),
-        ("", f" of {failure_noun(experiment)}. {_closest(results, closest)} in "),
-        ("b", percent(share)),
-        ("", f" of {plural(closest.judged.runs, 'run', 'runs')}."),
+        ("", f" of {failure_noun(experiment)}{_for_every(experiment)}. {_closest(results, closest)} in "),
+        ("b", percent(max(0.0, closest.weakest.share_within))),
+        ("", f" of {plural(len(closest.weakest.runs.runs), 'run', 'runs')}{_at_worst(experiment, closest)}."),
     ]
 
 
-def _closest(results: Results, closest: Setting) -> str:
+def _closest(results: Results, closest: Choice) -> str:
     if not results.experiment.axes:
         return "It does"
-    return f"The closest is {setting_words(results.experiment, closest.point)}, which does"
+    return f"The closest is {choice_words(results.experiment, closest)}, which does"
+
+
+def _at_worst(experiment: Experiment, choice: Choice) -> str:
+    """The circumstances of a choice's weakest setting, as a phrase."""
+    weakest = choice.weakest.point.values
+    words = [f"{axis_label(experiment, path)} {weakest[path]}" for path in circumstances(experiment)]
+    return f" with {', '.join(words)}" if words else ""
 
 
 def _undecided(results: Results, wanted: Wanted) -> Pieces:
     experiment, closest = results.experiment, results.closest
-    assert closest.judged is not None
+    weakest = closest.weakest
+    assert weakest.judged is not None
     what = "whether a setting keeps" if experiment.axes else "whether the scenario keeps"
-    runs = closest.judged.runs
-    within = "all" if closest.judged.within == runs else number(closest.judged.within)
-    few = "runs" if closest.design.kind == SAMPLED else "phases"
+    runs = weakest.judged.runs
+    within = "all" if weakest.judged.within == runs else number(weakest.judged.within)
+    few = "runs" if closest.sampled else "phases"
+    best = choice_words(experiment, closest) if experiment.axes else "it"
     return [
         ("b", f"Too few {few} to tell"),
         ("", f" {what} {bound_words(experiment, wanted)} in {millionths(wanted.share_millionths)}"),
-        ("", f" of {failure_noun(experiment)}: {_best(results, closest)} did in {within} of "),
-        ("", f"{plural(runs, 'run', 'runs')}; {_needs(results, closest)}."),
+        ("", f" of {failure_noun(experiment)}{_for_every(experiment)}: {best} did in {within} of "),
+        (
+            "",
+            f"{plural(runs, 'run', 'runs')}{_at_worst(experiment, closest)} and {_needs(results, closest)}.",
+        ),
     ]
 
 
-def _best(results: Results, closest: Setting) -> str:
-    return setting_words(results.experiment, closest.point) if results.experiment.axes else "it"
-
-
-def _needs(results: Results, setting: Setting) -> str:
-    """How many runs or phases would decide, as a clause."""
-    judged = setting.judged
-    assert judged is not None and results.experiment.wanted is not None
-    confidence = millionths(results.experiment.wanted.confidence_millionths)
-    who = setting_words(results.experiment, setting.point)
-    if judged.needed is None:
-        few = "runs" if setting.design.kind == SAMPLED else "phases"
-        return f"with this share no number of {few} would show it for {who}"
-    if setting.design.kind == SAMPLED:
-        return f"{who} needs about {number(judged.needed)} runs for {confidence} confidence"
-    return f"{who} needs {number(judged.needed)} evenly spaced phases, or drawn phases"
+def _needs(results: Results, choice: Choice) -> str:
+    """How many runs or phases would decide, as the predicate of a sentence."""
+    assert results.experiment.wanted is not None
+    needed, few = choice.needed, "runs" if choice.sampled else "phases"
+    if needed is None:
+        return f"would not show it with any number of {few} if its share stayed the same"
+    each = " in each setting" if len(choice.settings) > 1 else ""
+    if choice.sampled:
+        confidence = millionths(results.experiment.wanted.confidence_millionths)
+        return f"needs about {number(needed)} runs{each} for {confidence} confidence"
+    return f"needs {number(needed)} evenly spaced phases, or drawn phases"
 
 
 def _measured(results: Results) -> Pieces:

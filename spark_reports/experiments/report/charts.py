@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from simulator.experiments import Measure
+from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.columns import Whole
-from spark_reports.experiments.report.results import Results, Setting
+from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.words import short_setting
 from spark_reports.html.charts import GREY, HARM, INK, LINE, PROTOCOL, axis, layout
 
@@ -160,7 +161,7 @@ def _steps(ordered: Whole, never: int) -> tuple[list[int], list[float]]:
 
 
 def _look(results: Results, setting: Setting, place: int) -> dict[str, Any]:
-    if setting is results.chosen:
+    if results.chosen is not None and setting is results.chosen.weakest:
         return {"color": INK, "dash": "solid", "width": 3}
     colour, dash = LOOKS[place % len(LOOKS)]
     return {"color": colour, "dash": dash, "width": 1.75}

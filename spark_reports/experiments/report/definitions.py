@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from spark_reports.experiments.report.choices import circumstances
 from spark_reports.experiments.report.results import Results
-from spark_reports.experiments.report.words import bound_words, millionths
+from spark_reports.experiments.report.words import axis_label, bound_words, millionths
 
 Terms = list[tuple[str, str]]
 
@@ -54,7 +55,18 @@ def _bound(results: Results) -> Terms:
     wanted = results.experiment.wanted
     assert wanted is not None
     share, confidence = millionths(wanted.share_millionths), millionths(wanted.confidence_millionths)
+    names = [axis_label(results.experiment, path) for path in circumstances(results.experiment)]
+    found = []
+    if names:
+        found.append(
+            (
+                "Circumstances",
+                f"The experiment says of no value of {' and '.join(names)} that it is cheaper. These are no "
+                "choices: the answer has to meet the bound for each of their values.",
+            )
+        )
     return [
+        *found,
         (
             "Within the bound",
             f"A run with {bound_words(results.experiment, wanted)}. A failed run, and one that never reached "

@@ -7,9 +7,10 @@ from typing import Any
 
 from simulator import ENGINE_VERSION
 from spark_reports.experiments.report.answer import answer_of
+from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.coverage import coverage
 from spark_reports.experiments.report.examples import Example
-from spark_reports.experiments.report.results import Results, Setting
+from spark_reports.experiments.report.results import Results
 
 FORMAT = 1
 
@@ -35,7 +36,7 @@ def document_of(results: Results, examples: dict[int, list[Example]]) -> dict[st
             "verdict": answer.verdict,
             "sentence": answer.sentence,
             "more": answer.more,
-            "setting": results.chosen.point.number if results.chosen else None,
+            "points": [one.point.number for one in results.chosen.settings] if results.chosen else [],
         },
         "settings": [_setting(results, one, examples.get(one.point.number, [])) for one in results.settings],
         "variance": None

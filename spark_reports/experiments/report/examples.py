@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.experiments import first_fault_us, replayed
-from spark_reports.experiments.report.results import Results, Setting
+from spark_reports.experiments.report.choices import Setting
+from spark_reports.experiments.report.results import Results
 
 SETTINGS_MOST = 40
 """The most settings whose runs are in the page: two scenarios of about 3 KB each."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from simulator.experiments import Axis
-from spark_reports.experiments.report.results import Results, Setting
+from spark_reports.experiments.report.choices import Setting
+from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.words import axis_label, mean_amount, percent
 
 MAPS_MOST = 6
@@ -63,14 +64,15 @@ def _map(results: Results, down: Axis, across: Axis) -> HeatMap:
             sums.setdefault((one.point.values[down.path], one.point.values[across.path]), []).append(value)
     means = {key: sum(values) / len(values) for key, values in sums.items()}
     low, high = min(means.values(), default=0), max(means.values(), default=0)
-    chosen = None
-    if results.chosen is not None:
-        chosen = (results.chosen.point.values[down.path], results.chosen.point.values[across.path])
+    chosen = {
+        (one.point.values[down.path], one.point.values[across.path])
+        for one in (results.chosen.settings if results.chosen else ())
+    }
     rows = tuple(
         (
             row,
             tuple(
-                _cell(results, means.get((row, column)), low, high, (row, column) == chosen)
+                _cell(results, means.get((row, column)), low, high, (row, column) in chosen)
                 for column in across.values
             ),
         )

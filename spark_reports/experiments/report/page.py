@@ -78,7 +78,8 @@ def _figures(results: Results) -> dict[str, dict[str, Any]]:
 
 def _large_figures(results: Results) -> list[dict[str, str]]:
     """The row of large figures below the answer."""
-    shown = results.chosen or (results.closest if results.experiment.wanted else None)
+    choice = results.chosen or (results.closest if results.experiment.wanted else None)
+    shown = choice.weakest if choice else None
     found = [
         {"value": f"{results.present:,}".replace(",", " "), "words": "runs", "kind": ""},
         {"value": str(len(results.settings)), "words": "settings", "kind": ""},

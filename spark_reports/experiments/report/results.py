@@ -12,27 +12,17 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.experiments import Experiment, Measure, Point
-from spark_reports.experiments.report.bound import MEETS, MISSES, UNDECIDED, Judged, judged
-from spark_reports.experiments.report.columns import FINISHED, PointRuns, runs_by_point
-from spark_reports.experiments.report.design import Design, design_of
-from spark_reports.experiments.report.figures import Figures, figures_of
+from simulator.experiments import Experiment, Measure
+from spark_reports.experiments.report.bound import MEETS, MISSES, UNDECIDED, judged
+from spark_reports.experiments.report.choices import Choice, Setting, choices_of
+from spark_reports.experiments.report.columns import FINISHED, runs_by_point
+from spark_reports.experiments.report.design import design_of
+from spark_reports.experiments.report.figures import figures_of
 from spark_reports.experiments.report.order import cheapest_first
 from spark_reports.experiments.report.variance import Share, variance_shares
 
 FAILED_MOST = 100
 """The most failed runs that are listed one by one."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A point of the grid with what was measured there."""
-
-    point: Point
-    runs: PointRuns
-    design: Design
-    figures: dict[str, Figures]
-    judged: Judged | None
 
 
 @dataclass(frozen=True)
@@ -85,55 +75,58 @@ class Results:
         return self.present - self.failures
 
     @cached_property
-    def chosen(self) -> Setting | None:
-        """The cheapest setting that meets the wanted bound."""
-        return next((one for one in self.settings if one.judged and one.judged.verdict == MEETS), None)
+    def choices(self) -> tuple[Choice, ...]:
+        """What can be chosen, from the cheapest on."""
+        return choices_of(self.experiment, self.settings)
 
     @cached_property
-    def closest(self) -> Setting:
-        """The setting with the largest share within the bound, and of equal ones the cheapest."""
-        return max(self.settings, key=_share_within)
+    def chosen(self) -> Choice | None:
+        """The cheapest choice that meets the wanted bound."""
+        wanted = self.experiment.wanted is not None
+        return next((one for one in self.choices if wanted and one.verdict == MEETS), None)
 
     @cached_property
-    def cheaper_undecided(self) -> tuple[Setting, ...]:
-        """Settings without a verdict that are cheaper than the chosen one; all, if none is chosen."""
-        end = len(self.settings) if self.chosen is None else self.settings.index(self.chosen)
-        return tuple(one for one in self.settings[:end] if one.judged and one.judged.verdict == UNDECIDED)
+    def closest(self) -> Choice:
+        """The choice whose weakest setting has the largest share within; of equal ones the cheapest."""
+        return max(self.choices, key=lambda one: one.weakest.share_within)
+
+    @cached_property
+    def cheaper_undecided(self) -> tuple[Choice, ...]:
+        """Choices without a verdict that are cheaper than the chosen one; all, if none is chosen."""
+        end = len(self.choices) if self.chosen is None else self.choices.index(self.chosen)
+        return tuple(one for one in self.choices[:end] if one.verdict == UNDECIDED)
 
     def spread(self, most: int) -> list[Setting]:
-        """At most so many settings with a value, evenly spread over the order, with the chosen one."""
+        """At most so many settings with a value, evenly spread, with the weakest of the choice."""
         settings = [one for one in self.settings if one.figures[self.main.name].known]
         if len(settings) <= most:
             return settings
         places = [at * (len(settings) - 1) // (most - 1) for at in range(most)]
         if self.chosen is not None:
-            chosen = settings.index(self.chosen)
-            inner = range(1, most - 1)
+            chosen = next(at for at, one in enumerate(settings) if one is self.chosen.weakest)
             if chosen not in places:
-                places[min(inner, key=lambda at: abs(places[at] - chosen))] = chosen
+                places[min(range(1, most - 1), key=lambda at: abs(places[at] - chosen))] = chosen
         return [settings[place] for place in sorted(places)]
 
     @property
     def choice_holds(self) -> bool:
-        """Whether every more expensive setting meets the bound too.
+        """Whether every more expensive choice meets the bound too.
 
-        Then the choice is the end of a sequence of tests in a fixed order, from the most expensive setting
-        on, and has the confidence of one test.
+        Then the choice is the end of a sequence of tests in a fixed order, from the most expensive one on,
+        and has the confidence of one test.
         """
         if self.chosen is None:
             return False
-        after = self.settings[self.settings.index(self.chosen) :]
-        return all(one.judged and one.judged.verdict == MEETS for one in after)
+        return all(one.verdict == MEETS for one in self.choices[self.choices.index(self.chosen) :])
 
     @property
     def all_miss(self) -> bool:
-        """Whether every setting misses the bound."""
-        return all(one.judged and one.judged.verdict == MISSES for one in self.settings)
+        """Whether every choice misses the bound."""
+        return all(one.verdict == MISSES for one in self.choices)
 
-
-def _share_within(setting: Setting) -> float:
-    judged = setting.judged
-    return judged.within / judged.runs if judged and judged.runs else -1.0
+    def is_chosen(self, setting: Setting) -> bool:
+        """Whether a setting belongs to the answer."""
+        return self.chosen is not None and any(setting is one for one in self.chosen.settings)
 
 
 def results_of(experiment: Experiment, table: pa.Table, partial: bool) -> Results:

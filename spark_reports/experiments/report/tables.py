@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from spark_reports.experiments.report.bound import MEETS, MISSES, Judged
+from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.design import SAMPLED
 from spark_reports.experiments.report.figures import Figures
-from spark_reports.experiments.report.results import Results, Setting
+from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.variance import MORE, PHASE, SEED, Share
 from spark_reports.experiments.report.words import (
     amount,
@@ -61,7 +62,7 @@ def settings_table(results: Results) -> Table:
         if one.judged is not None:
             cells += _bound_cells(one, one.judged)
         rows.append([*cells, *_figure_cells(one.figures[measure.name], measure.unit)])
-    marks = ["chosen" if one is results.chosen else "" for one in shown]
+    marks = ["chosen" if results.is_chosen(one) else "" for one in shown]
     return _without_empty_columns(Table(head, rows, marks, words))
 
 

@@ -6,6 +6,7 @@ import math
 
 from simulator.experiments import Experiment, Point, Wanted
 from spark_reports.experiments.report.bound import MILLION
+from spark_reports.experiments.report.choices import Choice
 from spark_reports.experiments.report.figures import Ends
 from spark_reports.html.numbers import number, span
 
@@ -21,7 +22,16 @@ def axis_label(experiment: Experiment, path: str) -> str:
 
 def setting_words(experiment: Experiment, point: Point) -> str:
     """The values of a point as a phrase; of an experiment without parameters, the scenario."""
-    words = [f"{axis_label(experiment, path)} {value}" for path, value in point.values.items()]
+    return _values_words(experiment, point.values)
+
+
+def choice_words(experiment: Experiment, choice: Choice) -> str:
+    """The chosen values as a phrase."""
+    return _values_words(experiment, choice.values)
+
+
+def _values_words(experiment: Experiment, values: dict[str, str]) -> str:
+    words = [f"{axis_label(experiment, path)} {value}" for path, value in values.items()]
     return ", ".join(words) if words else "the scenario as it is written"
 
 
