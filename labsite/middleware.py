@@ -62,7 +62,7 @@ class SecurityHeaders:
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise on the asynchronous path. Files are read whole: the largest, Plotly, has 5 MB."""
+    """WhiteNoise on the asynchronous path. Files are read whole: the largest, Plotly, has 1.2 MB."""
 
     async_capable = True
     sync_capable = False

@@ -24,8 +24,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import plotly
-
 from labsite import database, environment
 from labsite.bodies import LARGEST_BODY_BYTES
 
@@ -103,7 +101,7 @@ else:
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
+STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", BASE_DIR / "spark_reports/html/plotly")]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MAX_AGE = 0  # names have no hash, so a browser revalidates each time and gets a 304

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("simulator", "spark_reports")
-SUFFIXES = (".py", ".css", ".html", ".yaml", ".json")
+SUFFIXES = (".py", ".css", ".html", ".js", ".json", ".txt", ".yaml")
 FIXED_DATE = (2026, 1, 1, 0, 0, 0)
 
 

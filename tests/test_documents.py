@@ -6,6 +6,7 @@ Generated pages current, dependencies explained, named tests and files exist.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -23,6 +24,7 @@ from simulator.trace_document import trace_document
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
+PLOTLY = ROOT / "spark_reports" / "html" / "plotly" / "plotly-basic.min.js"
 NAMED_TEST = re.compile(r"`(tests/[\w/.-]+\.(?:py|mjs|js))(?:::([\w:]+))?`")
 
 
@@ -48,10 +50,17 @@ def test_every_pinned_dependency_is_explained_and_nothing_else():
     ]
     pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
     pinned.update(page_tools["devDependencies"])
+    pinned["plotly.js-basic-dist-min"] = re.search(r"v([\d.]+)", PLOTLY.read_text()[:200])[1]
     rows = re.findall(
         r"^\| `([@\w.\[\]/-]+)` \| ([\w.]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
     )
     assert dict(rows) == pinned
+
+
+def test_the_plotly_in_the_repository_is_the_one_of_the_package_that_is_named():
+    digest = hashlib.sha256(PLOTLY.read_bytes()).hexdigest()
+    assert f"SHA-256 of `{PLOTLY.name}`: `{digest}`" in (ROOT / "docs" / "dependencies.md").read_text()
+    assert "MIT License" in PLOTLY.with_name("LICENSE.txt").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -101,7 +101,7 @@ def test_every_pin_belongs_to_one_stage_and_spark_and_tests_not_to_the_sites():
     names = {
         stage.name: {pin.split("==")[0] for pin in stage.requirements()} for stage in (SITE, REPORTS, TESTS)
     }
-    assert {"Django", "channels", "uvicorn", "plotly"} <= names["site"]
+    assert {"Django", "channels", "uvicorn", "whitenoise"} <= names["site"]
     assert {"pyspark", "pyarrow"} <= names["reports"]
     assert {"pytest", "playwright", "duckdb"} <= names["tests"]
     assert not names["site"] & names["reports"] and not (names["site"] | names["reports"]) & names["tests"]
@@ -128,7 +128,7 @@ from django.test import Client
 call_command("migrate", verbosity=0)
 client = Client(headers={"host": "localhost"})
 made = client.post("/labs/", {"scenario": "two-regions"}, content_type="application/json").json()
-for path in ("/", "/my-set-up/", "/my-labs/", made["url"].split("#")[0], "/static/js/pages/lab.js", "/static/plotly/plotly.min.js"):
+for path in ("/", "/my-set-up/", "/my-labs/", made["url"].split("#")[0], "/static/js/pages/lab.js", "/static/plotly/plotly-basic.min.js"):
     print(path, client.get(path).status_code)
 import io
 from simulator.headless import simulate

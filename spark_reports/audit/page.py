@@ -8,11 +8,10 @@ from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from spark_reports.audit.definitions import DEFINITIONS
 from spark_reports.html.charts import HARM, INK_2, axis, layout
-from spark_reports.html.drawing import DRAW, chart_json
+from spark_reports.html.drawing import DRAW, chart_json, plotly_script
 from spark_reports.html.numbers import number, span
 from spark_reports.html.parts import chart, harm_cell, section, table
 from spark_reports.html.templates import render
@@ -36,7 +35,7 @@ def page(report: Report) -> str:
         body=[part for part in body if part],
         definitions=DEFINITIONS,
         figures=figures,
-        plotly=Markup(get_plotlyjs()) if figures else "",
+        plotly=plotly_script() if figures else "",
         draw=Markup(DRAW),
     )
 

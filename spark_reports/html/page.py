@@ -10,9 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
-from spark_reports.html.drawing import DRAW, chart_json
+from spark_reports.html.drawing import DRAW, chart_json, plotly_script
 from spark_reports.html.numbers import plural
 from spark_reports.html.templates import render
 from spark_reports.protocols.manifest import Heading
@@ -43,7 +42,7 @@ def page(report: dict[str, Any]) -> str:
             for protocol, own in protocols
             for name, figure in protocol.page.figures(own)
         ],
-        plotly=Markup(get_plotlyjs()),
+        plotly=plotly_script(),
         draw=Markup(DRAW),
     )
 

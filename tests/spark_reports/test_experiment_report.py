@@ -179,7 +179,7 @@ def test_seeds_of_equal_runs_count_once(tmp_path):
 
 
 def test_failed_runs_and_runs_without_a_value_are_outside(tmp_path):
-    text = "seeds: 4\nphases: {drawn: 1}\nwanted: {measure: drained_us, at_most: 5000000, share: 50%}"
+    text = "seeds: 4\nphases: {drawn: 1}\nwanted: {measure: drained_us, at_most: 5s, share: 50%}"
     experiment = experiment_of(text)
     rows = list(
         rows_of(experiment, lambda *_: 0, drained_us=lambda _, seed, phase: None if seed == 2 else 1_000_000)

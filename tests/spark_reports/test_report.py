@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import plotly.graph_objects
 import pyarrow.parquet as parquet
 import pytest
 from django.test import Client
@@ -26,6 +27,9 @@ from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+PAGE_BYTES_MOST = 1_500_000
+"""A report is sent by e-mail. 1.2 MB of it are Plotly."""
 
 
 @pytest.fixture
@@ -144,7 +148,10 @@ def check_page(report: Report, failover: dict[str, Any]) -> None:
     seen = Addresses()
     seen.feed(text)
     assert seen.found == [], "the page fetches nothing"
-    assert "Plotly.react(place" in text and "plotly.js v" in text
+    charts = re.findall(r'<script type="application/json" id="[^"]+">(.*?)</script>', text, re.DOTALL)
+    assert charts and all(plotly.graph_objects.Figure(json.loads(chart)) for chart in charts)
+    assert "Plotly.react(place" in text and "plotly.js (basic - minified) v" in text
+    assert len(text.encode()) < PAGE_BYTES_MOST
     for says in (
         "Causes of the duplicates",
         "What would have helped",

@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
+from plotly.offline import get_plotlyjs_version
 
 from script.support.package import ROOT, make_package, package_files
+from spark_reports.html.drawing import chart_json, plotly_script
 from spark_reports.html.templates import ENVIRONMENT, render
 
 FROM_THE_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import spark_reports
+from spark_reports.html.drawing import plotly_script
 from spark_reports.html.templates import render
+assert "Plotly" in plotly_script()
 assert spark_reports.__file__.startswith(sys.argv[1]), spark_reports.__file__
 print(render("html/templates/section.html", title="a < b", says="c", body="d"))
 """
@@ -46,3 +50,15 @@ def test_plain_values_are_escaped_and_a_missing_one_is_an_error() -> None:
     assert "<script>" not in render("html/templates/section.html", title="<script>", says="<script>", body="")
     with pytest.raises(UndefinedError, match="body"):
         render("html/templates/section.html", title="", says="")
+
+
+def test_the_bundle_is_of_the_plotly_whose_schema_figures_follow() -> None:
+    assert f"plotly.js (basic - minified) v{get_plotlyjs_version()}" in plotly_script()[:200]
+
+
+def test_a_chart_that_the_bundle_cannot_draw_is_refused() -> None:
+    assert '"bar"' in chart_json({"data": [{"type": "bar", "y": [1]}, {"y": [2]}], "layout": {}})
+    with pytest.raises(
+        ValueError, match="heatmap.* is not in plotly-basic.min.js, which draws bar, pie, scatter"
+    ):
+        chart_json({"data": [{"type": "heatmap", "z": [[1]]}], "layout": {}})

@@ -108,7 +108,7 @@ def test_every_response_has_the_security_headers(client, path):
     assert headers["Referrer-Policy"] == "same-origin"
 
 
-@pytest.mark.parametrize("path", ["/static/js/pages/lab.js", "/static/plotly/plotly.min.js"])
+@pytest.mark.parametrize("path", ["/static/js/pages/lab.js", "/static/plotly/plotly-basic.min.js"])
 def test_static_files_are_served_without_another_server(client, path):
     answer = client.get(path)
     assert answer.status_code == 200 and "javascript" in answer.headers["Content-Type"]

@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from simulator import ENGINE_VERSION
 from spark_reports.experiments.report import charts
@@ -29,7 +28,7 @@ from spark_reports.experiments.report.tables import (
     values_of,
 )
 from spark_reports.experiments.report.words import amount, percent
-from spark_reports.html.drawing import DRAW, chart_json
+from spark_reports.html.drawing import DRAW, chart_json, plotly_script
 from spark_reports.html.templates import render
 
 FOLDER = "experiments/report/templates"
@@ -60,7 +59,7 @@ def page(results: Results, examples: dict[int, list[Example]]) -> str:
         failed=failed_table(results),
         definitions=definitions(results),
         figures=[(name, chart_json(figure)) for name, figure in figures.items()],
-        plotly=Markup(get_plotlyjs()),
+        plotly=plotly_script(),
         draw=Markup(DRAW),
         percent=percent,
     )

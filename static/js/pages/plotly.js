@@ -1,4 +1,4 @@
-/** Loads Plotly from this server when the first chart is drawn, so that the first picture does not wait for its 4.8 MB. */
+/** Loads Plotly from this server when the first chart is drawn, so that the first picture does not wait for its 1.2 MB. */
 
 /**
  * Returns a function that gives the library, undefined until it is loaded. The first call requests it in the page's next idle time.

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from simulator import ENGINE_VERSION
-from spark_reports.html.drawing import DRAW, chart_json
+from spark_reports.html.drawing import DRAW, chart_json, plotly_script
 from spark_reports.html.templates import render
 from spark_reports.protocols.pulsar.fidelity.run_files import links
 
@@ -36,6 +35,6 @@ def page(content: dict[str, Any], folders: dict[str, Path], out: Path) -> str:
         figures=[
             (block["name"], chart_json(block["figure"])) for block in blocks if block["kind"] == "chart"
         ],
-        plotly=Markup(get_plotlyjs()),
+        plotly=plotly_script(),
         draw=Markup(DRAW),
     )
