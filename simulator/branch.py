@@ -18,10 +18,10 @@ from simulator.system.commanding import CommandRunner, schedule_command
 from simulator.system.system import System
 from simulator.trace.block import Block
 
-CHECKPOINT_ROWS_MIN = 14_336
+CHECKPOINT_ROWS_MIN = 16_384
 """The least number of rows between checkpoints.
 
-Running them again takes about 55 ms. A run of the hardest mix spends 2 % of its time on checkpoints.
+Running them again takes about 60 ms. A run of the hardest mix spends 2 % of its time on checkpoints.
 """
 ROW_BYTES = 40
 """Bytes of a packed row in memory; a checkpoint may cost a tenth of that for each row since the last."""

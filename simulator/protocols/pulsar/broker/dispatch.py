@@ -95,8 +95,8 @@ class Dispatcher:
         None at the end, and while a read waits there (`storage.tail_read`).
         """
         log, reads = self.topic.log, self.topic.reads
-        end = self.topic.readable_length
         limited = self.topic.appends is not None
+        end = self.topic.readable_length if limited else log.length
         if delay_us := self.topic.hot.new_entries_check_delay_us:
             if not self.tail.begin(self.topic, self.read_index, self.runtime.now_us, delay_us):
                 self._wait_for_entries(delay_us, cause)

@@ -94,9 +94,8 @@ class Session:
         count = self.runtime.messages.batch[self.topic.log.records[index]]
         return 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count).bit_count()
 
-    def about(self, received: ReceivedMessage) -> About:
+    def about(self, index: int, message: int, batch_index: int) -> About:
         """The fields that every row about the delivery of this message has."""
-        index, message, batch_index = received.index, received.message, received.batch_index
         topic, messages = self.topic, self.runtime.messages
         return (
             topic.cluster.number,

@@ -168,7 +168,7 @@ class AckGroup:
         for key in sorted(key for key in self._dropped if key.place == upto.place and key <= upto):
             received = self._dropped.pop(key)
             session = received.session
-            about = session.about(received)
+            about = session.about(received.index, received.message, received.batch_index)
             self.add(key, session, (received.index, received.batch_index, seq, received.message, about))
 
     def drops(self, received: ReceivedMessage) -> bool:

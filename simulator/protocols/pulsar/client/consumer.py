@@ -225,10 +225,11 @@ class Consumer:
         if (acks.waiting or acks.acknowledged_to) and acks.drops(received):
             received.session.take(1, received.cause)
             return
-        if received.batch_index != NULL and received.session.size == 0:
+        batch_index = received.batch_index
+        if batch_index != NULL and received.session.size == 0:
             self._refuse_batch(received.cause)
             return
-        if received.batch_index == 0:
+        if batch_index == 0:
             acks.forget_incomplete(received)
         self.queue.append(received)
         if self.current is None and not self.taking:
@@ -318,7 +319,7 @@ class Consumer:
     def _deliver(self, received: ReceivedMessage) -> Delivery:
         session, index, message, batch_index, redelivery, cause = received
         runtime, topic, subscription = self.runtime, session.topic, session.subscription
-        about = session.about(received)
+        about = session.about(index, message, batch_index)
         seq = runtime.emit(
             (
                 _DELIVERED,
@@ -358,8 +359,8 @@ class Consumer:
         """Hold, negatively acknowledge or acknowledge a processed message."""
         if self.spec.acknowledge == "never":
             return
-        message, candidates = delivery.received.message, self.selections.candidates
-        if candidates is None or message not in candidates:
+        candidates = self.selections.candidates
+        if candidates is None or (message := delivery.received.message) not in candidates:
             self.acknowledge(delivery)
             return
         kind, held_us = self.selections.choice(message)

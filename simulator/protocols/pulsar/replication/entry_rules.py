@@ -44,7 +44,8 @@ def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) ->
             return
         delay_us = fault["by_us"]
         topic.note_marker("marker.delayed", marker, replicator.peer, index, seq, delay_us)
-    replicator.send(index, marker.size_bytes, seq, delay_us)
+    copied_bytes = replicator.copy_size.of(*topic.log.position(index))
+    replicator.send(index, marker.size_bytes, copied_bytes, seq, delay_us)
 
 
 def _meant(fault: dict, replicator: ReplicatorOfEntries, marker: Marker) -> bool:

@@ -358,7 +358,8 @@ class Replicator:
                     NULL if count == 1 else message - record,
                 )
             )
-        self.send(index, messages.size_bytes[record] * count, seq)
+        size_bytes = messages.size_bytes[record] * count
+        self.send(index, size_bytes, self.copy_size.of(ledger, entry), seq)
         return True
 
     def pass_over_expired(self, index: int) -> None:
@@ -371,9 +372,9 @@ class Replicator:
         ):
             replication_order.message_wanted(self, index, record)
 
-    def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
-        """Put an entry on the wire, in order."""
-        now_us, copied_bytes = self.runtime.now_us, self.copy_size.of(*self.topic.log.position(index))
+    def send(self, index: int, size_bytes: int, copied_bytes: int, seq: int, extra_us: int = 0) -> None:
+        """Put an entry on the wire, in order; its copy is longer by `copied_bytes`."""
+        now_us = self.runtime.now_us
         due_us = self.link.transmit(now_us, size_bytes + copied_bytes, self.draw_base + index) + extra_us
         if due_us < self.last_arrival_us:
             due_us = self.last_arrival_us

@@ -111,5 +111,5 @@ class ReplicatorOfEntries(Protocol):
     def runtime(self) -> RuntimeOfEntries:
         """Clock, trace and clusters."""
 
-    def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
+    def send(self, index: int, size_bytes: int, copied_bytes: int, seq: int, extra_us: int = 0) -> None:
         """Put an entry on the wire."""
