@@ -152,7 +152,7 @@ SOURCES = [
     for folder in ("simulator", "visualizer", "spark_reports", "labsite", "script", "static", "tests")
     for kind in ("*.py", "*.js", "*.mjs")
     for path in (ROOT / folder).rglob(kind)
-    if "node_modules" not in path.parts
+    if "node_modules" not in path.parts and path != PLOTLY
 ]
 
 
