@@ -111,3 +111,25 @@ def variance_shares(
             both = explained(first, second) - explained(first) - explained(second)
             found[first, second] = both / total
     return found, within / total
+
+
+def cheapest(
+    outside: dict[tuple[str, str], int], runs: int, share: Fraction, confidence: Fraction
+) -> tuple[str, str | None]:
+    """The verdict over (chosen value, circumstance), the cheapest first, and the chosen value if there is one.
+
+    `outside` counts the runs of each that are outside the bound; all runs are independent.
+    """
+    verdicts: dict[str, set[str]] = {}
+    for (value, _), out in outside.items():
+        if at_least(runs - out, runs, share) <= 1 - confidence:
+            verdict = "meets"
+        elif 1 - at_least(runs - out + 1, runs, share) < 1 - confidence:
+            verdict = "misses"
+        else:
+            verdict = "undecided"
+        verdicts.setdefault(value, set()).add(verdict)
+    for value, found in verdicts.items():
+        if found == {"meets"}:
+            return "meets", value
+    return ("misses" if all("misses" in found for found in verdicts.values()) else "undecided"), None

@@ -8,15 +8,21 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from simulator import World, load_scenario_text
 from simulator.experiments import Experiment, batches, run_batch
 from spark_reports.experiments.report import write_report
+from spark_reports.experiments.report.document import document_of
 from spark_reports.experiments.report.results import results_of
+from tests.oracle import binomial_sums as oracle
 from tests.spark_reports.experiment_rows import (
     CACHE,
     PERIOD,
@@ -132,10 +138,39 @@ def test_one_circumstance_that_misses_is_enough_to_miss(tmp_path):
     )
 
 
+CHOICE = experiment_of(
+    f"seeds: 40\nphases: {{drawn: 1}}\ngrid:\n  {CACHE}: [5, 30]\n  {PERIOD}: [500, 1000]\n"
+    f"cheaper:\n  {PERIOD}: larger\nwanted: {{measure: duplicates, at_most: 50, share: 80%}}"
+)
+
+
+@given(
+    some.lists(some.sampled_from([0, 1, 3, 4, 6, 9, 13, 14, 20]), min_size=4, max_size=4), some.integers(0, 3)
+)
+@settings(max_examples=25, deadline=None)
+def test_the_answer_is_that_of_a_plain_recount(outside, failures):
+    places = list(product(("1000", "500"), ("5", "30")))
+    by_point = dict(zip(places, outside, strict=True))
+
+    def value(point: dict[str, str], seed: int, phase: int) -> int:
+        return 51 if seed <= by_point[point[PERIOD], point[CACHE]] else seed
+
+    rows = list(rows_of(CHOICE, value))
+    for row in rows:  # the last seeds of each setting, which would be within
+        if row["seed"] > 40 - failures:
+            row.update(failed(row, "broken", ["duplicates"]))
+    answer = document_of(results_of(CHOICE, table_of_rows(CHOICE, rows), False), {})["answer"]
+    counted = {place: out + failures for place, out in by_point.items()}
+    verdict, period = oracle.cheapest(counted, 40, Fraction(80, 100), Fraction(95, 100))
+    assert answer["verdict"] == verdict
+    points = {one.number for one in CHOICE.points if one.values[PERIOD] == period}
+    assert set(answer["points"]) == points
+
+
 def test_a_chart_of_some_settings_has_both_ends_and_the_answer(tmp_path):
     periods = list(range(100, 1100, 20))
-    text = f"seeds: 300\nphases: {{drawn: 1}}\nlimits: {{runs: 15000}}\ngrid:\n  {PERIOD}: {periods}\n"
-    text += f"cheaper:\n  {PERIOD}: larger\n" + WANTED
+    text = f"seeds: 5\nphases: {{drawn: 1}}\ngrid:\n  {PERIOD}: {periods}\n"
+    text += f"cheaper:\n  {PERIOD}: larger\n" + WANTED.replace("99%", "50%")
     experiment = experiment_of(text)
     table = table_of(experiment, lambda point, seed, phase: int(point[PERIOD]) // 13)
     results = results_of(experiment, table, False)

@@ -154,21 +154,21 @@ def _at_worst(experiment: Experiment, choice: Choice) -> str:
 
 def _undecided(results: Results, wanted: Wanted) -> Pieces:
     experiment, closest = results.experiment, results.closest
-    weakest = closest.weakest
-    assert weakest.judged is not None
+    if closest.within == closest.runs:
+        share = f"all of {plural(closest.runs, 'run', 'runs')}"
+    else:
+        weakest = closest.weakest
+        runs = len(weakest.runs.runs)
+        inside = number(round(max(0.0, weakest.share_within) * runs))
+        share = f"{inside} of {plural(runs, 'run', 'runs')}{_at_worst(experiment, closest)}"
     what = "whether a setting keeps" if experiment.axes else "whether the scenario keeps"
-    runs = weakest.judged.runs
-    within = "all" if weakest.judged.within == runs else number(weakest.judged.within)
     few = "runs" if closest.sampled else "phases"
     best = choice_words(experiment, closest) if experiment.axes else "it"
     return [
         ("b", f"Too few {few} to tell"),
         ("", f" {what} {bound_words(experiment, wanted)} in {millionths(wanted.share_millionths)}"),
-        ("", f" of {failure_noun(experiment)}{_for_every(experiment)}: {best} did in {within} of "),
-        (
-            "",
-            f"{plural(runs, 'run', 'runs')}{_at_worst(experiment, closest)} and {_needs(results, closest)}.",
-        ),
+        ("", f" of {failure_noun(experiment)}{_for_every(experiment)}: {best} did in {share}"),
+        ("", f" and {_needs(results, closest)}."),
     ]
 
 

@@ -29,7 +29,7 @@ class Judged:
 
     `low` and `high` are one-sided bounds of the share within, each with the wanted confidence; for an
     enumeration they are what the phases between could change. `needed` is the number of runs, or of
-    phases, that would decide if shares stay as they are.
+    phases, that would decide if shares stay as they are. `largest` is the largest known value.
     """
 
     verdict: str
@@ -40,6 +40,7 @@ class Judged:
     low: float
     high: float
     needed: int | None
+    largest: int
 
 
 def judged(wanted: Wanted, design: Design, runs: PointRuns) -> Judged:
@@ -47,7 +48,7 @@ def judged(wanted: Wanted, design: Design, runs: PointRuns) -> Judged:
     share, confidence = wanted.share_millionths / MILLION, wanted.confidence_millionths / MILLION
     count = len(runs.runs)
     if not count:
-        return Judged(UNDECIDED, 0, 0, 0, 0.0, 0.0, 1.0, runs_needed(1, share, confidence))
+        return Judged(UNDECIDED, 0, 0, 0, 0.0, 0.0, 1.0, runs_needed(1, share, confidence), 0)
     values = runs.measures[wanted.measure]
     within = values.known & (values.numbers <= wanted.at_most)
     rise = _rise(design, runs, wanted.measure)
@@ -66,7 +67,8 @@ def judged(wanted: Wanted, design: Design, runs: PointRuns) -> Judged:
         if count < design.seeds * design.phases:  # missing runs are gaps of unknown width
             low, high = 0.0, 1.0
     verdict = MEETS if _reaches(low, share) else UNDECIDED if _reaches(high, share) else MISSES
-    return Judged(verdict, count, inside, safe, independent, low, high, needed)
+    largest = int(values.numbers[values.known].max(initial=0))
+    return Judged(verdict, count, inside, safe, independent, low, high, needed, largest)
 
 
 def _reaches(found: float, share: float) -> bool:

@@ -67,8 +67,9 @@ def ranges(results: Results) -> dict[str, Any]:
     return {
         "data": [*others, mean],
         "layout": layout(
-            110 + 30 * len(shown),
+            110 + 26 * len(shown),
             margin={"l": 12, "r": 16, "t": 44, "b": 44},
+            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 11}},
             hovermode="closest",
             xaxis=axis(_unit(measure), rangemode="tozero"),
             yaxis=axis(

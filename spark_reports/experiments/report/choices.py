@@ -32,6 +32,11 @@ class Setting:
         """The share of runs within the bound; below 0 without runs."""
         return self.judged.within / self.judged.runs if self.judged and self.judged.runs else -1.0
 
+    @property
+    def largest(self) -> int:
+        """The largest value of the wanted measure."""
+        return self.judged.largest if self.judged else 0
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -48,8 +53,10 @@ class Choice:
 
     @property
     def weakest(self) -> Setting:
-        """The setting with the smallest share within the bound; of equal ones that with the lower bound."""
-        return min(self.settings, key=lambda one: (one.share_within, one.judged.low if one.judged else 0.0))
+        """The setting with the smallest share within the bound, of equal ones the largest value."""
+        return min(
+            self.settings, key=lambda one: (one.share_within, -one.judged.largest if one.judged else 0)
+        )
 
     @property
     def runs(self) -> int:

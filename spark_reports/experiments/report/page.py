@@ -27,7 +27,7 @@ from spark_reports.experiments.report.tables import (
     share_name,
     values_of,
 )
-from spark_reports.experiments.report.words import amount, percent
+from spark_reports.experiments.report.words import amount, breakable, percent
 from spark_reports.html.drawing import DRAW, chart_json, plotly_script
 from spark_reports.html.templates import render
 
@@ -62,6 +62,7 @@ def page(results: Results, examples: dict[int, list[Example]]) -> str:
         plotly=plotly_script(),
         draw=Markup(DRAW),
         percent=percent,
+        breakable=breakable,
     )
 
 
@@ -89,7 +90,7 @@ def _large_figures(results: Results) -> list[dict[str, str]]:
         found += [
             {
                 "value": percent(shown.judged.within / shown.judged.runs),
-                "words": "of its runs within the bound",
+                "words": "of the runs of this setting within the bound",
                 "kind": "",
             },
             {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+
+from markupsafe import Markup
 
 from simulator.experiments import Experiment, Point, Wanted
 from spark_reports.experiments.report.bound import MILLION
@@ -96,6 +99,11 @@ def percent_down(share: float, digits: int = 2) -> str:
 def millionths(share: int) -> str:
     """A wanted share as it was written."""
     return f"{100 * share / MILLION:.4f}".rstrip("0").rstrip(".") + " %"
+
+
+def breakable(text: str) -> Markup:
+    """A name in which a line may end before a capital letter and after a dot."""
+    return Markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=\.)(?=\w)", text))
 
 
 def bound_words(experiment: Experiment, wanted: Wanted) -> str:
