@@ -1,5 +1,8 @@
 """Makes one report in the worker (replay, trace, Spark) and keeps its row up to date.
 
+The row gets the simulator's own headline figures as soon as the run is replayed, so that the page shows
+them while Spark counts.
+
 Rules: one thread writes the row every second, so that missing writes reveal a dead worker and a cancel is
 noticed at any step. An error is written to the row as a message, and logged with its traceback. While the
 database is unreachable the work continues, and its result is written later. Only the worker imports this
@@ -23,6 +26,7 @@ from django.db import close_old_connections, connection
 from django.urls import reverse
 from django.utils import timezone
 
+from labsite.headlines import of_report, of_simulator
 from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
 from simulator.recordings import RecordingError
 from simulator.trace.files import TraceFileError, write_trace
@@ -84,6 +88,10 @@ class Row:
     def say(self, name: str) -> None:
         """Record the work done before the first step."""
         self._tell(step_name=name)
+
+    def show_simulators(self, figures: list[dict[str, Any]]) -> None:
+        """Record the simulator's own figures, which the page shows while Spark counts."""
+        self._tell(simulator_figures=figures)
 
     def go_on(self) -> None:
         """Raise Cancelled when the report was cancelled or the worker is stopping."""
@@ -213,15 +221,7 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
     from spark_reports.jobs.failover import FailoverReport
 
     made = FailoverReport(spark, [trace], report.folder, row, replay_url_of(report)).make()
-    names = ("subscription", "from", "to", "mode", "at_us", "duplicates", "redeliveries", "stranded", "lost")
-    groups = [
-        {"group": group["name"], **{name: group[name] for name in ("duplicates", "redeliveries", "lost")}}
-        for run in made["runs"]
-        for group in run["groups"]
-    ]
-    return [
-        {name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]
-    ] + groups
+    return of_report(made["runs"])
 
 
 def replay_url_of(report: Report) -> str | None:
@@ -249,6 +249,7 @@ def _replayed(report: Report, row: Row, path: Path) -> Path:
         "until_us": world.now_us,
     }
     write_trace(path, world.trace, meta)
+    row.show_simulators(of_simulator(world))
     return path
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from django.test import Client
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from labsite import report_worker
+from labsite import headlines, report_worker
+from simulator import World
 from spark_reports.session import JavaMissing
 from visualizer.labs.definitions import new_lab, read_scenario
 from visualizer.reports.models import Report
@@ -195,6 +197,52 @@ def test_without_java_page_and_log_name_the_package_to_install(
     page = Client().get(f"/reports/{report.pk}/").content.decode()
     assert "openjdk-17-jre-headless" in page and "needs Java" in page
     assert "openjdk-17-jre-headless" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_spark_works_the_page_shows_the_simulators_own_figures(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, shown = threading.Event(), []
+    record = report_worker.record_progress
+
+    def recording(row: Report, columns: dict[str, Any]) -> bool:
+        done = record(row, columns)
+        if "simulator_figures" in columns:
+            written.set()
+        return done
+
+    def spark(**_: Any) -> None:
+        assert written.wait(20)
+        shown.append(Client().get(f"/reports/{report.pk}/status.json").json()["simulator_figures"])
+        shown.append(Client().get(f"/reports/{report.pk}/").content.decode())
+        raise JavaMissing("No Java was found.")
+
+    monkeypatch.setattr(report_worker, "record_progress", recording)
+    monkeypatch.setattr(report_worker, "open_session", spark)
+    assert report_worker.make_report(report.pk, 1) == "failed"
+    world = World.open("region-down")
+    world.run(9_000_000)
+    [failover] = world.summary()["failovers"]
+    subject = f"{failover['subscription']}, {failover['from']} to {failover['to']}, 5.700 s"
+    numbers = {name: failover[name] for name in ("duplicates", "redeliveries", "stranded", "lost")}
+    assert shown[0] == [{"subject": subject, **numbers}] and numbers["duplicates"] > 0
+    assert "The simulator’s own figures" in shown[1] and f"<td>{numbers['duplicates']}</td>" in shown[1]
+    assert Client().get(f"/reports/{report.pk}/status.json").json()["simulator_figures"] == [], (
+        "a report that is over shows its own figures or none"
+    )
+
+
+def test_figures_of_groups_are_shown_too_and_an_error_in_them_only_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World.open("groups-killed")
+    world.run()
+    [(name, group)] = world.summary()["groups"].items()
+    counted = {figure: group[figure] for figure in ("duplicates", "redeliveries", "lost")}
+    assert headlines.of_simulator(world) == [{"group": name, **counted}]
+    monkeypatch.setattr(World, "summary", lambda _: 1 // 0)
+    assert headlines.of_simulator(world) == [], "an internal error of the count does not end the report"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -76,6 +76,9 @@ class Report(models.Model):
     error = models.TextField(blank=True)
     hint = models.TextField(blank=True)
     figures = models.JSONField(default=list)
+    simulator_figures = models.JSONField(
+        default=list, help_text="the simulator's own headline figures, shown while Spark counts"
+    )
 
     class Meta:
         ordering = ["-created_at"]
@@ -166,6 +169,7 @@ def requeue(report: Report) -> bool:
         tasks_count=0,
         error="",
         hint="",
+        simulator_figures=[],
     )
     return bool(again)
 

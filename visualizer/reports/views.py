@@ -28,6 +28,7 @@ from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, give
 from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
 from visualizer.reports.tools import missing_tools
 
+HEADLINE_FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
 STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
 
 
@@ -156,8 +157,18 @@ def _status(report_id: str) -> dict[str, Any]:
         "hint": report.hint,
         "note": note,
         "figures": report.figures,
+        "simulator_figures": [] if report.over else [_headline(one) for one in report.simulator_figures],
         "words": state_words,
     }
+
+
+def _headline(figures: dict[str, Any]) -> dict[str, Any]:
+    """One line of the simulator's own figures: its subject as text, and numbers of messages."""
+    if "group" in figures:
+        subject = f"Group {figures['group']}"
+    else:
+        subject = "{subscription}, {from} to {to}".format(**figures) + f", {figures['at_us'] / 1e6:.3f} s"
+    return {"subject": subject, **{name: figures.get(name) for name in HEADLINE_FIGURES}}
 
 
 def words(report: Report) -> str:

@@ -35,6 +35,29 @@ export function watchReport(root, window, storage) {
     else part("hint").textContent = `${report.error} ${report.hint}`;
   }
 
+  /** Fills the table of the simulator's own figures. They do not change once they are there. */
+  function showFigures(lines) {
+    const place = part("simulator-figures");
+    place.hidden = lines.length === 0;
+    const rows = place.querySelector("tbody");
+    if (rows.childElementCount === lines.length) return;
+    rows.replaceChildren(
+      ...lines.map((line) => {
+        const row = document.createElement("tr");
+        const subject = document.createElement("th");
+        subject.scope = "row";
+        subject.textContent = line.subject;
+        const cells = [line.duplicates, line.redeliveries, line.stranded, line.lost].map((count) => {
+          const cell = document.createElement("td");
+          cell.textContent = count ?? "–";
+          return cell;
+        });
+        row.append(subject, ...cells);
+        return row;
+      }),
+    );
+  }
+
   function show(status) {
     root.dataset.state = status.state;
     if (status.state === "done") {
@@ -48,6 +71,7 @@ export function watchReport(root, window, storage) {
     steps.max = status.step_count || 1;
     steps.value = Math.max(0, status.step_number - 1);
     steps.hidden = status.over;
+    showFigures(status.simulator_figures ?? []);
     button("cancel").hidden = status.over || status.cancel_wanted;
     button("again").hidden = !status.over;
   }
