@@ -1,8 +1,13 @@
-"""The section that shows how to run a report's run again, with a link or a command line."""
+"""The section that shows how to run a report's run again, with a link and a command line.
+
+A report is passed on, and its reader may not reach the site that made it. So the link names the site's host, and
+the command line needs no site.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
@@ -31,6 +36,7 @@ def replay(run: dict[str, Any]) -> Markup:
         "html/templates/replay.html",
         run=run,
         command=replay_command(run),
+        server=urlsplit(run.get("replay_url") or "").netloc,
         commands=[(entry["at_us"], _command_words(entry)) for entry in run["commands"]],
     )
 

@@ -76,9 +76,12 @@ def test_a_report_stores_the_site_that_made_it(settings, monkeypatch, headers, s
     assert replay_url_of(report) is None, "a report of before: its page gives the command line"
 
 
-def test_the_page_links_to_the_site_that_made_it():
+def test_the_page_links_to_the_site_that_made_it_and_says_how_to_replay_without_it():
     text = replay({**run_of([]), "replay_url": "https://lab.example.org/reports/x/replay/"})
-    assert 'href="https://lab.example.org/reports/x/replay/"' in text and "manage.py" not in text
+    assert 'href="https://lab.example.org/reports/x/replay/"' in text
+    assert "in the lab on lab.example.org</a>" in text
+    without = text.split("<dt>replay without lab.example.org</dt>")[1]
+    assert "python manage.py simulate scenario.yaml" in without.split("</dd>")[0]
 
 
 async def report_on(lab_id: str, branch: int, **body: int) -> Report:
