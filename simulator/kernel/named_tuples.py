@@ -1,4 +1,4 @@
-"""Named tuples of which every message makes some: built and restored without their constructor's frame.
+"""Named tuples of messages, built and restored without the Python frame of their constructor.
 
 The constructor that `NamedTuple` generates is a Python function. `tuple.__new__` takes less than half of its
 time, and unpickling calls one of them for each object of a checkpoint.

@@ -358,8 +358,7 @@ class Replicator:
                     NULL if count == 1 else message - record,
                 )
             )
-        size_bytes = messages.size_bytes[record] * count
-        self.send(index, size_bytes, self.copy_size.of(ledger, entry), seq)
+        self.send(index, messages.size_bytes[record] * count, self.copy_size.of(ledger, entry), seq)
         return True
 
     def pass_over_expired(self, index: int) -> None:
@@ -440,8 +439,7 @@ class Replicator:
         """The queue is full: continue when receipts have brought it below nine tenths."""
         self.stalled = True
         pending, in_flight = self.receipts.pending, self.in_flight
-        # a queue of one is below when it is empty
-        needed = min(in_flight - size_max * 9 // 10, in_flight - 1)
+        needed = min(in_flight - size_max * 9 // 10, in_flight - 1)  # a queue of one: when it is empty
         if 0 <= needed < len(pending):
             self.runtime.schedule(pending[needed][1], self.rank, self.room, self.connecting.number)
 
