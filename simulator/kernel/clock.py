@@ -93,11 +93,11 @@ class Clock:
 
         `events` `(at_us, rank, handler, argument)` are scheduled again, in this order.
         """
-        first = self._order + 1
-        asked = []
-        for order, (at_us, rank, handler, argument) in enumerate(events, first):
-            method: Any = handler
-            asked.append((at_us, rank, order, method.__self__, method.__func__, argument))
+        bound: Iterable[tuple[int, int, Any, Any]] = events
+        asked = [
+            (at_us, rank, order, handler.__self__, handler.__func__, argument)
+            for order, (at_us, rank, handler, argument) in enumerate(bound, self._order + 1)
+        ]
         self._order += len(asked)
         self._queue[:] = [event for event in self._queue if event[0] >= horizon_us] + asked
         heapify(self._queue)

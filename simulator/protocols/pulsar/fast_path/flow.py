@@ -8,6 +8,7 @@ acknowledged by the consumer that received it. In every doubtful case the event 
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.survey import Survey
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.storage.tail_read import TailRead
+
+_INDEX = itemgetter(0)  # of an entry on the wire
 
 MESSAGES_AT_ONCE = 1024
 """The most messages in one stretch: some 9,000 rows, a few milliseconds."""
@@ -167,16 +170,16 @@ class Flow:
             room = min(room, self.dispatcher.room - own)
         for replicator, peer in self.replicators:
             replicator.settle()
-            in_flight = [
-                record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0
-            ]
+            records = map(values.__getitem__, map(_INDEX, replicator.wire))
+            in_flight = [record for record in records if record >= 0]
             # appended by arriving markers and a tick
             more = ENTRIES_MAX * (len(replicator.wire) - len(in_flight) + 1)
             copied_bytes = replicator.copy_size.most
             there, until_there_us = peer.rollover.room(
                 now_us,
                 size_bytes + copied_bytes,
-                sum(messages.size_bytes[record] + copied_bytes for record in in_flight)
+                sum(map(messages.size_bytes.__getitem__, in_flight))
+                + copied_bytes * len(in_flight)
                 + more * ENTRY_BYTES_MAX,
             )
             room = min(
