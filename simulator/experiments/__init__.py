@@ -7,7 +7,7 @@ from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
 from simulator.experiments.phase import first_fault_us
-from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, replayed, run_batch
+from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, expected, replayed, run_batch
 from simulator.system.measured import Measure
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Point",
     "Wanted",
     "batches",
+    "expected",
     "first_fault_us",
     "read_experiment",
     "read_experiment_text",

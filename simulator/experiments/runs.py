@@ -14,6 +14,7 @@ from typing import Any
 from simulator.experiments.experiment import Experiment, Point
 from simulator.experiments.figures_run import FiguresRun, RunFailed
 from simulator.experiments.phase import first_fault_us, moved, moved_without_text
+from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError
 
@@ -69,6 +70,12 @@ def replayed(experiment: Experiment, row: Row) -> Scenario:
     """The scenario of one run, with its own seed and instants: it can be run and opened like any other."""
     scenario = experiment.scenario_at(experiment.points[row["point"]], row["seed"])
     return moved(scenario, row["phase_us"] or 0)
+
+
+def expected(experiment: Experiment, row: Row) -> dict[str, tuple[int, int]] | None:
+    """The least and the greatest value of some measures in closed form; None where there is none."""
+    scenario = experiment.scenario_at(experiment.points[row["point"]], row["seed"])
+    return protocol_of(scenario).measured.expected(moved_without_text(scenario, row["phase_us"] or 0))
 
 
 class Prefix:

@@ -41,6 +41,10 @@ def _never(system: Any, measures: Sequence[str]) -> bool:
     return False
 
 
+def _unknown(scenario: Any) -> dict[str, tuple[int, int]] | None:
+    return None
+
+
 def _no_period(scenario: Any) -> int | None:
     return None
 
@@ -55,6 +59,8 @@ class Measured:
       together.
     - `settled(system, measures)`: whether these measures, by name, are final although the run goes on, so
       that it may stop here; False whenever that is not certain.
+    - `expected(scenario)`: the least and the greatest value of some measures in closed form, by name, without
+      a run; None for a scenario that no closed form covers.
     """
 
     measures: tuple[Measure, ...] = ()
@@ -62,3 +68,4 @@ class Measured:
     period_us: Callable[[Any], int | None] = _no_period
     faults: tuple[str, ...] = ()
     settled: Callable[[Any, Sequence[str]], bool] = _never
+    expected: Callable[[Any], dict[str, tuple[int, int]] | None] = _unknown

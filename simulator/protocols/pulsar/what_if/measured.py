@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.protocols.pulsar.what_if.closed_form import expected
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.measured import Measure, Measured, MeasuredRun
@@ -71,4 +72,4 @@ def _longest(spans_us: list[int | None]) -> int | None:
     return max(known) if known and len(known) == len(spans_us) else None
 
 
-MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled)
+MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled, expected)
