@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,10 @@ FAILED_SHOWN = 3
 """Failed runs that are printed with their reasons."""
 
 
+WAITED_S = 20.0
+"""Without a finished task for so long, the command says what that may mean."""
+
+
 class Wrong(Exception):
     """Bad input; the text says what is wrong and what would be right."""
 
@@ -44,6 +50,9 @@ class Printed(NullListener):
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
         self._cancelled = False
+        self._rounds = -1
+        self._began_s = 0.0
+        self._reported = False
 
     def catch_interrupts(self) -> None:
         """Take Ctrl-C from Spark, whose handler would end the process with a traceback."""
@@ -55,6 +64,8 @@ class Printed(NullListener):
 
     def stands(self, standing: Standing) -> None:
         """Print how many runs are finished, and the time left."""
+        self._rounds += 1
+        self._began_s = time.monotonic()
         left = (
             "" if standing.left_s is None or standing.complete else f", about {spoken(standing.left_s)} left"
         )
@@ -64,6 +75,16 @@ class Printed(NullListener):
     def notice(self, text: str) -> None:
         """Print the sentence."""
         self._print(text)
+
+    def tasks(self, done: int, of: int) -> None:
+        """Say once that no task has ended for some time, since a cluster without free executors waits."""
+        waits = not done and not self._rounds and time.monotonic() - self._began_s > WAITED_S
+        if waits and not self._reported:
+            self._reported = True
+            self._print(
+                f"No task has finished for {spoken(WAITED_S)}. If the cluster has no free executor, the "
+                f"sweep waits for one; Ctrl-C cancels it."
+            )
 
     def _print(self, line: str) -> None:
         if not self._quiet:
@@ -148,7 +169,8 @@ def _sweep(given: argparse.Namespace, experiment: Experiment, core_s: float) -> 
         print(f"{error}\n{_how_to_go_on(sweep.store)}", file=sys.stderr)
         return 2 if error.environment else 3
     finally:
-        spark.stop()
+        with suppress(Exception):  # a session that has failed may not stop
+            spark.stop()
     _print_result(given, sweep.store, standing)
     return 0
 

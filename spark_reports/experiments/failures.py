@@ -37,6 +37,8 @@ def explained(error: Exception) -> SweepFailed:
             "memory, or fewer cores",
             True,
         )
+    if isinstance(error, (ConnectionError, EOFError)) or re.search("Py4JNetworkError|UNAVAILABLE", text):
+        return SweepFailed(f"the connection to Spark was lost ({type(error).__name__})", True)
     lost = re.search(
         r"(ExecutorLostFailure|Job aborted due to stage failure|SparkContext was shut down)[^\n]*", text
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,11 @@ import pyarrow as pa
 
 from simulator.experiments import Experiment
 from spark_reports.experiments.cluster import cores_now, prepare
-from spark_reports.experiments.failures import explained
+from spark_reports.experiments.failures import SweepFailed, explained
 from spark_reports.experiments.listener import NullListener, Standing
 from spark_reports.experiments.plan import Pace, Plan, batches_of
 from spark_reports.experiments.results import columns_of, declared, measure_names
-from spark_reports.experiments.store import Kept, Store
+from spark_reports.experiments.store import Kept, Store, StoreError
 from spark_reports.experiments.task import running
 from spark_reports.progress import Cancelled, Watch
 
@@ -72,17 +72,25 @@ class Sweep:
             if self._limit_runs is not None:
                 missing = self._plan.limited(missing, self._limit_runs)
             if missing:
-                group = f"sweep-{uuid.uuid4()}"
-                with Watch(self._spark, self._listener, group, f"sweep {self.experiment.name}") as watch:
-                    self._run(missing, kept, watch)
+                self._run(missing, kept)
             standing = kept.standing()
             if standing.complete:
                 self.store.finish()
             return standing
 
-    def _run(self, missing: list[int], kept: Kept, watch: Watch) -> None:
-        """Run the missing batches in rounds, and add their runs to those that are kept."""
-        cores = _guarded(watch, lambda: prepare(self._spark))
+    def _run(self, missing: list[int], kept: Kept) -> None:
+        """Run the missing batches, and add their runs to those that are kept."""
+        group = f"sweep-{uuid.uuid4()}"
+        try:
+            with Watch(self._spark, self._listener, group, f"sweep {self.experiment.name}") as watch:
+                self._rounds(missing, kept, watch)
+        except (Cancelled, StoreError, SweepFailed):
+            raise
+        except Exception as error:  # a session that has ended fails once more when the watch ends
+            raise explained(error) from error
+
+    def _rounds(self, missing: list[int], kept: Kept, watch: Watch) -> None:
+        cores = watch.run_one(lambda: prepare(self._spark))
         self._listener.stands(kept.standing(self._pace.left_s(len(missing), cores)))
         while missing:
             cores = cores_now(self._spark) or cores
@@ -90,7 +98,7 @@ class Sweep:
             numbers, missing = missing[:count], missing[count:]
             chunks = self._pace.chunks(numbers, cores)
             began = time.monotonic()
-            rows = _guarded(watch, partial(self._rows, chunks))
+            rows = watch.run_one(partial(self._rows, chunks))
             self._pace.measured(len(numbers), time.monotonic() - began, cores)
             self.store.add(rows)
             kept.add(rows)
@@ -103,13 +111,3 @@ class Sweep:
         task = running(replace(self.experiment), batches_of(self._plan, chunks), columns)
         numbers = self._spark.range(0, len(chunks), 1, len(chunks))
         return numbers.mapInArrow(task, declared(columns)).toArrow()
-
-
-def _guarded(watch: Watch, work: Callable[[], Any]) -> Any:
-    """The result of work in Spark. Raises Cancelled, or SweepFailed for whatever else happens."""
-    try:
-        return watch.run_one(work)
-    except Cancelled:
-        raise
-    except Exception as error:
-        raise explained(error) from error

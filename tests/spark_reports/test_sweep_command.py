@@ -13,7 +13,7 @@ import pytest
 from script.support.ports import free_port
 from simulator.experiments import read_experiment
 from spark_reports.cli import main
-from spark_reports.experiments import estimate
+from spark_reports.experiments import command, estimate
 from spark_reports.experiments.command import Printed
 from spark_reports.experiments.estimate import core_seconds, spoken
 from spark_reports.experiments.job import store_of
@@ -135,6 +135,28 @@ def test_progress_is_printed_with_failures_and_the_time_left(capsys: pytest.Capt
         "1,200 of 10,000 runs finished, 3 failed, about 7 min left",
         "10,000 of 10,000 runs finished, 3 failed",
     ]
+
+
+def test_a_cluster_that_starts_no_task_is_reported_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(command.time, "monotonic", lambda: now[0])
+    listener = Printed(quiet=False)
+    listener.stands(Standing(0, 12, 0))
+    for now[0] in (10.0, 21.0, 22.0, 50.0):
+        listener.tasks(0, 4)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "0 of 12 runs finished"
+    assert len(lines) == 2 and lines[1].startswith(
+        "No task has finished for 20 s. If the cluster has no free"
+    )
+    listener = Printed(quiet=False)
+    listener.stands(Standing(0, 12, 0))
+    listener.stands(Standing(3, 12, 0))
+    now[0] = 99.0
+    listener.tasks(0, 4)
+    assert len(capsys.readouterr().err.splitlines()) == 2, "later rounds may take long"
 
 
 def test_durations_are_printed_in_their_unit() -> None:

@@ -216,6 +216,11 @@ def test_a_failed_job_is_explained(text: str, said: str, environment: bool) -> N
     assert said in str(found) and found.environment is environment
 
 
+def test_a_session_that_has_ended_is_a_lost_connection() -> None:
+    found = explained(ConnectionRefusedError(111, "Connection refused"))
+    assert str(found) == "the connection to Spark was lost (ConnectionRefusedError)" and found.environment
+
+
 def rows_of(store: Store, runs: range) -> pa.Table:
     rows = [
         {"run": run, "point": run // 6, "seed": 3, "phase_us": 0, "status": "finished", "rows": run}
