@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 TINY = 1e-300
 """Keeps the continued fraction from dividing by zero."""
@@ -33,6 +34,8 @@ def lower_bound(successes: float, runs: float, confidence: float) -> float:
     """Clopper and Pearson's one-sided lower bound of the share of successes."""
     if successes <= 0:
         return 0.0
+    if successes >= runs:
+        return (1 - confidence) ** (1 / runs)
     return _solved(lambda share: at_least(successes, runs, share) > 1 - confidence)
 
 
@@ -60,6 +63,7 @@ def runs_needed(found: float, wanted: float, confidence: float) -> int | None:
     return many
 
 
+@lru_cache(maxsize=4096)
 def quantile_ranks(runs: int, quantile: float, confidence: float) -> tuple[int | None, int | None]:
     """The ranks, from 1, of the two order statistics that enclose a quantile with this confidence.
 

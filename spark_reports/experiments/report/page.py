@@ -29,6 +29,7 @@ from spark_reports.experiments.report.tables import (
 )
 from spark_reports.experiments.report.words import amount, breakable, percent
 from spark_reports.html.drawing import DRAW, chart_json, plotly_script
+from spark_reports.html.numbers import number
 from spark_reports.html.templates import render
 
 FOLDER = "experiments/report/templates"
@@ -80,29 +81,27 @@ def _large_figures(results: Results) -> list[dict[str, str]]:
     """The row of large figures below the answer."""
     choice = results.chosen or (results.closest if results.experiment.wanted else None)
     shown = choice.weakest if choice else None
+    settings = len(results.settings)
     found = [
-        {"value": f"{results.present:,}".replace(",", " "), "words": "runs", "kind": ""},
-        {"value": str(len(results.settings)), "words": "settings", "kind": ""},
+        _large(number(results.present), "run" if results.present == 1 else "runs"),
+        _large(number(settings), "setting" if settings == 1 else "settings"),
     ]
     if shown is not None and shown.judged is not None and shown.judged.runs:
         figures = shown.figures[results.main.name]
         largest = "never" if figures.never else amount(figures.largest, results.main.unit)
+        measure = results.main
         found += [
-            {
-                "value": percent(shown.judged.within / shown.judged.runs),
-                "words": "of the runs of this setting within the bound",
-                "kind": "",
-            },
-            {
-                "value": amount(figures.median, results.main.unit),
-                "words": f"{results.main.title}, median",
-                "kind": "",
-            },
-            {"value": largest, "words": f"{results.main.title}, largest", "kind": ""},
+            _large(percent(shown.share_within), "of the runs of this setting within the bound"),
+            _large(amount(figures.median, measure.unit), f"{measure.title}, median"),
+            _large(largest, f"{measure.title}, largest"),
         ]
-    failures = str(results.failures)
-    found.append({"value": failures, "words": "failed runs", "kind": "harm" if results.failures else "zero"})
+    words = "failed run" if results.failures == 1 else "failed runs"
+    found.append(_large(number(results.failures), words, "harm" if results.failures else "zero"))
     return found
+
+
+def _large(value: str, words: str, kind: str = "") -> dict[str, str]:
+    return {"value": value, "words": words, "kind": kind}
 
 
 def _examples(results: Results, examples: dict[int, list[Example]]) -> list[dict[str, Any]]:
