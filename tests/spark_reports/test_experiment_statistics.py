@@ -200,6 +200,20 @@ def test_the_lower_bound_is_rarely_above_the_true_share_when_runs_of_a_seed_are_
 GRID = experiment_of(f"seeds: 2\nphases: 3\ngrid:\n  {PERIOD}: [250, 500, 1000]\n  {CACHE}: [5, 30]")
 
 
+def test_the_lower_bound_covers_the_instants_between_the_phases():
+    random = np.random.Generator(np.random.PCG64(17))
+    text = "seeds: 60\nphases: 10\nwanted: {measure: duplicates, at_most: 17, share: 80%}"
+    wanted = experiment_of(text).wanted
+    assert wanted is not None
+    # Over a period duplicates rise from 0 to 20, with a spread of 1: at most 17 in 87.5 % of all instants. At the
+    # phases run, the last one at 18, it is 92.4 %.
+    evenly_spaced = Design(SAMPLED, False, 60, 10, False)
+    for _ in range(20):
+        values = np.rint(2 * np.arange(10) + random.normal(0, 1, (60, 10))).astype(int).tolist()
+        found = judged(wanted, evenly_spaced, runs_of(values))
+        assert found.low < 0.875 < found.within / found.runs
+
+
 @given(some.lists(some.integers(0, 9), min_size=36, max_size=36))
 @settings(max_examples=30, deadline=None)
 def test_shares_of_the_variance_are_those_of_the_definition(values):
