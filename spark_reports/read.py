@@ -1,7 +1,8 @@
 """Reads trace files as one frame with an explicit schema, and finds the runs that made them.
 
 Rules: a path is a file, or a directory whose trace files are all read. Parquet and JSON lines may be mixed.
-`run` numbers the files from 0 in the order found. Nothing is inferred, and no row reaches the driver.
+`run` numbers the files from 0 in the order found. Nothing is inferred, and only rows of short traces
+(`tuning`) reach the driver.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from pyspark.sql import functions as F
 
 from simulator import load_scenario
 from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
-from spark_reports.local import from_rows
+from spark_reports.local import from_rows, made_local
 from spark_reports.schemas import FILES, TRACE
+from spark_reports.tuning import one_task
 
 ROW_BYTES_MOST = 1 << 20
 """Bytes at the end of a .jsonl file that are searched for its last row.
@@ -90,7 +92,12 @@ def unreadable(error: Exception) -> str | None:
 
 
 def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
-    """All rows of all traces: `run` and the columns of schemas.TRACE."""
+    """All rows of all traces: `run` and the columns of schemas.TRACE. Rows of short traces are read once."""
+    rows = _in_files(spark, inputs)
+    return made_local(spark, rows) if one_task(spark) else rows
+
+
+def _in_files(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
     parquet = [str(entry.path) for entry in inputs if entry.path.suffix == ".parquet"]
     lines = [str(entry.path) for entry in inputs if entry.path.suffix == ".jsonl"]
     frames = []

@@ -39,7 +39,14 @@ A large trace gets as many partitions as Spark's default, a short one fewer (mea
 a run of a few thousand rows: 29 s of processor time instead of 94).
 """
 
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+QUICK = {
+    # without a size, this compiler's code has 48 MiB, which the third report of a session fills
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+    ),
+    # each call of a column function would look up its caller and send it to Java
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
 """Settings for runs of up to `QUICK_ROWS_MOST` rows.
 
 Most of a short report's processor time is the JVM optimising code that runs once (measured on a small trace:

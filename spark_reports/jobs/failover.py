@@ -22,7 +22,7 @@ from spark_reports.progress import Cancelled, NullProgress, Watch
 from spark_reports.protocols.manifest import Part
 from spark_reports.protocols.table import PROTOCOLS
 from spark_reports.read import TraceInput, find_traces, scenarios_of
-from spark_reports.session import cut_for
+from spark_reports.tuning import cut_tasks, tuned
 
 
 class FailoverReport:
@@ -63,7 +63,8 @@ class FailoverReport:
             self.parts += [protocol.part(self, mine)] if mine else []
         group = f"failover-report-{id(self)}-{time.monotonic_ns()}"
         try:
-            with Watch(self.spark, self.listener, group) as watch:
+            rows = sum(entry.meta["rows"] for entry in self.inputs)
+            with tuned(self.spark, rows), Watch(self.spark, self.listener, group) as watch:
                 watch.run(self._steps(began))
         finally:
             for part in self.parts:
@@ -78,7 +79,7 @@ class FailoverReport:
 
     def cut_for(self, inputs: list[TraceInput]) -> None:
         """Set how many tasks Spark makes of these traces."""
-        cut_for(self.spark, sum(entry.meta["rows"] for entry in inputs))
+        cut_tasks(self.spark, sum(entry.meta["rows"] for entry in inputs))
 
     def go_on(self) -> None:
         """Raise Cancelled when the report was cancelled."""

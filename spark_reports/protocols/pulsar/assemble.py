@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spark_reports.protocols.pulsar.counting import Counting
+from spark_reports.protocols.pulsar.transforms.causes import CAUSES
 from spark_reports.read import TraceInput
 from spark_reports.runs import run_of
 from spark_reports.transforms.places import LEDGER_STEP
@@ -31,10 +32,10 @@ def runs_of(
     """One object per trace, with its failovers' figures and examples without texts."""
     figures, subscriptions = counting.figures(), counting.subscription_figures()
     examples: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
-    for row in counting.cause_figures:
+    for row in sorted(counting.cause_figures, key=_by_cause):
         examples[(row.run, row.failover_seq)][row.cause] = _example(row.example)
     by_origin: dict[tuple[int, int], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
-    for row in counting.origin_figures:
+    for row in sorted(counting.origin_figures, key=lambda row: (*_by_cause(row), row.origin or "")):
         by_origin[(row.run, row.failover_seq)][row.cause][row.origin] = row.duplicates
     found = []
     for entry, scenario in zip(inputs, scenarios, strict=True):
@@ -50,6 +51,11 @@ def runs_of(
             }
         )
     return found
+
+
+def _by_cause(row: Any) -> tuple[int, int, int]:
+    """The order of decision, since Spark returns its rows in any order."""
+    return row.run, row.failover_seq, CAUSES.index(row.cause)
 
 
 def _example(row: Any) -> dict[str, Any]:
