@@ -16,6 +16,8 @@ machine. Lists are comma-separated.
   FAILOVER_LAB_DATA  folder of the database file, the key and the reports. Default: var/ beside this folder.
   LAB_MEMORY_MB      estimated memory of the labs of one server process, default: 2048.
   LAB_RECORDINGS_DIR folder with recorded runs that the gallery lists, default: none beside the built-in ones.
+  COLD_WORKER        1 when the report worker starts Spark for its first report only. Default: it starts Spark
+                     when it starts itself, and makes a small report, so that the first one is quick.
   DEBUG              1 shows tracebacks in the browser and reloads static files.
 """
 
@@ -33,6 +35,7 @@ DATA_DIR.mkdir(parents=True, exist_ok=True)
 
 DEBUG = environment.flag("DEBUG")
 SECURE = environment.flag("SECURE")
+COLD_WORKER = environment.flag("COLD_WORKER")
 SECRET_KEY = environment.secret_key(DATA_DIR)
 ALLOWED_HOSTS = environment.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 TRUSTED_ORIGINS = environment.names("TRUSTED_ORIGINS", [])

@@ -55,3 +55,15 @@ def test_another_error_ends_the_worker(monkeypatch):
     monkeypatch.setattr(type(DBTaskResult.objects.all()), "get_locked", wrong)
     with pytest.raises(db.IntegrityError):
         worker().run()
+
+
+def test_a_worker_that_waits_for_tasks_starts_spark_first_and_one_for_a_batch_does_not(monkeypatch):
+    begun: list[str] = []
+    monkeypatch.setattr(patient, "warm_up", lambda: begun.append("warm"))
+    monkeypatch.setattr(patient.db_worker.Worker.__mro__[1], "run", lambda self: begun.append("tasks"))
+    waiting = worker()
+    waiting.run()
+    assert begun == ["tasks"]
+    waiting.batch = False
+    waiting.run()
+    assert begun == ["tasks", "warm", "tasks"]

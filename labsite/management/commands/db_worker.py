@@ -1,8 +1,8 @@
 """`python manage.py db_worker`: django-tasks-db's report worker, which here survives database outages.
 
-Rules: an error that means that the database cannot be reached is logged, and the worker waits. All others end
-the worker, as in the library. This command takes precedence over the library's because `labsite` precedes it
-in INSTALLED_APPS.
+Rules: a worker that waits for tasks starts Spark before its first one. An error that means that the database
+cannot be reached is logged, and the worker waits. All others end the worker, as in the library. This command
+takes precedence over the library's because `labsite` precedes it in INSTALLED_APPS.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from django import db
 from django_tasks_db.management.commands import db_worker
 
+from labsite.warm_up import warm_up
 from visualizer.labs.trouble import is_trouble
 
 log = logging.getLogger("labsite.reports")
@@ -26,6 +27,8 @@ class PatientWorker(db_worker.Worker):
 
     def run(self) -> None:
         """Run tasks until the worker is stopped or its tasks are done, as the library's method does."""
+        if not self.batch:
+            warm_up()
         while True:
             try:
                 super().run()

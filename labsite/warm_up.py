@@ -1,0 +1,79 @@
+"""Starts the worker's Spark session before its first report, and makes small reports with it.
+
+Rules: Java loads and compiles what reports need while nobody waits, so the first report takes as long as
+later ones. The runs are short and their files are deleted. A queued report ends the warm-up at the next step.
+An error here is logged only: the report that meets it shows it. On a cluster nothing is made, since its
+executors do not see this machine's files.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+from django import db
+from django.conf import settings
+
+from simulator import World
+from simulator.headless import trace_meta
+from simulator.trace.files import write_trace
+from visualizer.reports.models import Report
+
+log = logging.getLogger("labsite.reports")
+
+SCENARIOS = ("region-down", "groups-killed")
+"""One short run of each protocol, in one report."""
+
+
+def warm_up() -> bool:
+    """Open the session and make the report; whether it was made."""
+    if settings.COLD_WORKER or not _on_this_machine() or _report_waits():
+        return False
+    try:
+        return _made()
+    except Exception as error:
+        # without Java too: script/server says so, and the report's page
+        log.info("Spark was not started in advance: %s: %s", type(error).__name__, error)
+        return False
+
+
+def _made() -> bool:
+    from spark_reports.jobs.failover import FailoverReport
+    from spark_reports.progress import Cancelled, NullProgress
+    from spark_reports.session import QUICK, open_session
+
+    class UntilOneWaits(NullProgress):
+        def cancel_wanted(self) -> bool:
+            # the other thread that asks has no database connection of its own to close
+            return threading.current_thread() is threading.main_thread() and _report_waits()
+
+    spark = open_session(settings=QUICK)
+    with tempfile.TemporaryDirectory(prefix="failover-lab-") as folder:
+        traces = [_trace(name, Path(folder) / f"{name}.parquet") for name in SCENARIOS]
+        try:
+            FailoverReport(spark, traces, Path(folder) / "report", UntilOneWaits()).make()
+        except Cancelled:
+            return False
+    log.info("Spark is ready for reports")
+    return True
+
+
+def _trace(name: str, path: Path) -> Path:
+    world = World.open(name)
+    world.run()
+    write_trace(path, world.trace, trace_meta(world))
+    return path
+
+
+def _on_this_machine() -> bool:
+    return not os.environ.get("SPARK_REMOTE") and os.environ.get("SPARK_MASTER", "local").startswith("local")
+
+
+def _report_waits() -> bool:
+    try:
+        return Report.objects.filter(state=Report.State.QUEUED).exists()
+    except db.Error:
+        return False  # the worker's own loop handles an unreachable database

@@ -1,0 +1,66 @@
+"""The worker's session is started and used before its first report, where that helps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labsite import warm_up
+from simulator import load_scenario
+from simulator.protocols.table import PROTOCOLS
+from spark_reports import session
+from visualizer.labs.definitions import new_lab
+from visualizer.reports.models import Report
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The sessions that were opened; each attempt fails as without Java."""
+    found: list[dict[str, Any]] = []
+
+    def open_session(**given: Any) -> None:
+        found.append(given)
+        raise session.JavaMissing("No Java was found.")
+
+    monkeypatch.setattr(session, "open_session", open_session)
+    for name in ("SPARK_MASTER", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+def test_its_runs_are_one_of_each_protocol() -> None:
+    assert sorted(load_scenario(name).protocol for name in warm_up.SCENARIOS) == sorted(PROTOCOLS)
+
+
+def test_without_java_the_worker_goes_on(opened: list[dict[str, Any]]) -> None:
+    assert not warm_up.warm_up()
+    assert opened == [{"settings": session.QUICK}]
+
+
+def test_nothing_is_started_for_a_cluster_on_request_or_while_a_report_waits(
+    opened: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    for name, value in (("SPARK_MASTER", "spark://m:7077"), ("SPARK_REMOTE", "sc://m:15002")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert not warm_up.warm_up()
+    settings.COLD_WORKER = True
+    assert not warm_up.warm_up()
+    settings.COLD_WORKER = False
+    lab = new_lab({"scenario": "two-regions"}).lab
+    Report.objects.create(lab=lab, title="t", scenario_text=lab.scenario_text, seed=1, until_us=1)
+    assert not warm_up.warm_up()
+    assert opened == []
+
+
+@pytest.mark.slow
+def test_a_small_report_is_made_and_nothing_of_it_remains(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setattr(session, "open_session", lambda **_: spark)
+    monkeypatch.setattr(warm_up.tempfile, "tempdir", str(tmp_path))
+    assert warm_up.warm_up()
+    assert list(tmp_path.iterdir()) == []
