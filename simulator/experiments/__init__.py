@@ -8,6 +8,7 @@ from simulator.experiments.file import FORMAT, read_experiment, read_experiment_
 from simulator.experiments.parts import RUNS_MAX
 from simulator.experiments.phase import first_fault_us
 from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, expected, replayed, run_batch
+from simulator.experiments.swarm import SwarmRun, swarm_families, swarm_run
 from simulator.system.measured import Measure
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Experiment",
     "Measure",
     "Point",
+    "SwarmRun",
     "Wanted",
     "batches",
     "expected",
@@ -28,4 +30,6 @@ __all__ = [
     "read_experiment_text",
     "replayed",
     "run_batch",
+    "swarm_families",
+    "swarm_run",
 ]

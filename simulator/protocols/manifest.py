@@ -9,7 +9,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.story.queries import NO_STORIES, Stories
@@ -216,6 +216,7 @@ class Manifest:
     - `shared_types`: append-only types that worlds of a branch share, so that checkpoints only refer to them.
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
     - `tables()`: fixed tables of the code that a page draws, such as state machines.
+    - `swarm_settings`: by setting, the values that a swarm may choose, as written in a file.
     - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `measured`, `stories`: see each;
       default: none.
     - `terms` of the glossary, and its `causes` of duplicates and losses: heading and meaning.
@@ -242,6 +243,7 @@ class Manifest:
     admin: AdminTools = AdminTools()
     comparison: RunComparison | None = None
     measured: Measured = Measured()
+    swarm_settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     stories: Stories = NO_STORIES
     terms: tuple[TermSection, ...] = ()
     causes: tuple[tuple[str, str], ...] = ()

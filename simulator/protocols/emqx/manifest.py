@@ -16,6 +16,7 @@ from simulator.protocols.emqx.views.view import view
 from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
 from simulator.protocols.emqx.what_if.measured import MEASURED
+from simulator.protocols.emqx.what_if.swarm import SWARM_SETTINGS
 from simulator.protocols.manifest import CheckList, Manifest, Pictures
 
 MANIFEST = Manifest(
@@ -32,6 +33,7 @@ MANIFEST = Manifest(
     live=LIVE_ROWS,
     pictures=Pictures(gallery_picture, picture_at),
     measured=MEASURED,
+    swarm_settings=SWARM_SETTINGS,
     stories=STORIES,
     terms=TERMS,
     causes=tuple(GROUP_CAUSES.values()),

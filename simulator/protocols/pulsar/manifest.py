@@ -45,6 +45,7 @@ from simulator.protocols.pulsar.views.view import view
 from simulator.protocols.pulsar.what_if.changes import CHANGES
 from simulator.protocols.pulsar.what_if.compared import COMPARED
 from simulator.protocols.pulsar.what_if.measured import MEASURED
+from simulator.protocols.pulsar.what_if.swarm import SWARM_SETTINGS
 
 SECTIONS = {
     "clusters": logs.clusters,
@@ -94,6 +95,7 @@ SIMULATED = Manifest(
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=RunComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
     measured=MEASURED,
+    swarm_settings=SWARM_SETTINGS,
     stories=STORIES,
     terms=TERMS,
     causes=cause_definitions(),

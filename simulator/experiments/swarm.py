@@ -1,0 +1,196 @@
+"""A swarm: random settings and commands on built-in scenarios, the checks, and the smallest example.
+
+Rules: a run is a pure function of family and seed. It begins with a built-in scenario of the family, none of
+which breaks a claim, with a seed, some settings and some commands beside its own. A violation is shrunk to
+the fewest commands, then to the fewest changed settings, with which the same claim is broken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+from simulator.experiments.draws import Draws
+from simulator.experiments.random_commands import random_command
+from simulator.protocols.table import protocol_of
+from simulator.scenarios.builtin import builtin_text, scenario_names
+from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.commands import normalise_command
+from simulator.scenarios.loader import load_scenario_text
+from simulator.scenarios.model import CommandSpec, Scenario
+from simulator.scenarios.problems import ScenarioError
+from simulator.world import World
+
+KEPT, BROKEN = "kept", "broken"
+COMMANDS_MAX = 5
+"""The most commands beside the scenario's own."""
+SETTINGS_MAX = 3
+"""The most settings that are changed at the start."""
+LONGEST_US = 20_000_000
+"""A run ends here at the latest: what a scenario shows is over by then."""
+ROWS_MAX = 300_000
+"""The most rows of a run: a few seconds."""
+SEEDS = 1 << 32
+SHRINKING_RUNS_MAX = 300
+"""The most runs for one violation: all sets of two of twenty commands, and a few larger ones."""
+
+CRASHED = "the engine does not fail"
+"""The claim that an internal error breaks."""
+
+Broken = tuple[str, int, str]
+"""A claim, the instant of its first violation, and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwarmRun:
+    """The result of one seed; `scenario` is the run, or the smallest one found that breaks the claim."""
+
+    family: str
+    seed: int
+    built_in: str
+    scenario: Scenario
+    status: str
+    claim: str | None = None
+    at_us: int | None = None
+    reason: str | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        """The result as a row of plain values."""
+        return {
+            "family": self.family,
+            "seed": self.seed,
+            "built_in": self.built_in,
+            "status": self.status,
+            "claim": self.claim,
+            "at_us": self.at_us,
+            "reason": self.reason,
+            "commands": len(self.scenario.commands),
+            "scenario": self.scenario.canonical_text,
+        }
+
+
+def swarm_families() -> tuple[str, ...]:
+    """The families that have built-in scenarios, sorted."""
+    return tuple(sorted(_of_families()))
+
+
+def swarm_run(family: str, seed: int) -> SwarmRun:
+    """Run one seed, and shrink its first violation. Raises KeyError for a family without scenarios."""
+    draws = Draws(seed, f"swarm/{family}")
+    built_in = draws.choice(_of_families()[family])
+    scenario = _drawn(built_in, family, seed, draws)
+    broken = first_broken(scenario)
+    if broken is None:
+        return SwarmRun(family, seed, built_in, scenario, KEPT)
+    smallest = shrunk(scenario, load_scenario_text(builtin_text(built_in)).settings, broken[0])
+    claim, at_us, reason = first_broken(smallest, broken[0]) or broken
+    return SwarmRun(family, seed, built_in, smallest, BROKEN, claim, at_us, reason)
+
+
+@cache
+def _of_families() -> dict[str, tuple[str, ...]]:
+    """The built-in simulated scenarios by family."""
+    found: dict[str, list[str]] = {}
+    for name in scenario_names():
+        text = builtin_text(name)
+        family = re.search(r"^family: *(\S+)", text, re.MULTILINE)
+        if family is not None and not re.search(r"^recording:", text, re.MULTILINE):
+            found.setdefault(family[1], []).append(name)
+    return {family: tuple(names) for family, names in found.items()}
+
+
+def _drawn(built_in: str, family: str, seed: int, draws: Draws) -> Scenario:
+    """The scenario of a seed; what its file format refuses is left out."""
+    plain = load_scenario_text(builtin_text(built_in))
+    until_us = min(plain.until_us, LONGEST_US)
+    kept = tuple(spec for spec in plain.commands if spec.at_us <= until_us)
+    scenario = _with(plain, commands=kept, seed=draws.below(SEEDS), until_us=until_us) or plain
+    values = protocol_of(plain).swarm_settings
+    for name in draws.sample(sorted(values), min(len(values), draws.below(SETTINGS_MAX + 1))):
+        written = str(draws.choice(values[name])).lower()
+        scenario = _loaded(scenario, ((f"settings.{name}", written),)) or scenario
+    for number in range(1 + draws.below(COMMANDS_MAX)):
+        own = Draws(seed, f"swarm/{family}/command/{number}")
+        at_us = own.choice((0, own.below(until_us), own.below(until_us)))
+        command = random_command(scenario, own)
+        try:
+            normal = normalise_command(command, scenario)
+        except ValueError:
+            continue
+        spec = CommandSpec(at_us, normal.pop("do"), normal)
+        scenario = _with(scenario, commands=(*scenario.commands, spec)) or scenario
+    return scenario
+
+
+def _with(scenario: Scenario, **fields: Any) -> Scenario | None:
+    """The scenario with these fields; None if its format refuses it."""
+    return _loaded(replace(scenario, **fields, expect={}, compare={}))
+
+
+def _loaded(scenario: Scenario, overrides: Sequence[tuple[str, str]] = ()) -> Scenario | None:
+    """The scenario as its own text loads it, so that the text gives the same run."""
+    try:
+        return load_scenario_text(canonical_text(scenario), overrides=overrides)
+    except ScenarioError:
+        return None
+
+
+def first_broken(scenario: Scenario, ignored: Sequence[str] = (), claim: str | None = None) -> Broken | None:
+    """The first claim that a run breaks, or the first violation of one claim; None if all hold."""
+    try:
+        world = World.from_scenario(scenario, rows_max=ROWS_MAX)
+        world.run()
+        found = world.all_violations(world.failovers())
+    except Exception as error:  # the engine's own assertions are what a swarm looks for
+        internal = (CRASHED, 0, f"{type(error).__name__}: {error}")
+        return internal if claim in (None, CRASHED) else None
+    for one in found:
+        if claim in (None, one.claim):
+            return one.claim, one.at_us, one.reason
+    return None
+
+
+def shrunk(scenario: Scenario, settings: dict[str, Any], claim: str) -> Scenario:
+    """The scenario with the fewest commands, and settings beside `settings`, that breaks a claim.
+
+    All sets of commands are tried by size, within SHRINKING_RUNS_MAX runs. Beyond them, commands are left out
+    one by one, so that none of the rest can be.
+    """
+
+    def breaks(candidate: Scenario | None) -> bool:
+        return candidate is not None and first_broken(candidate, claim) is not None
+
+    smaller = _fewest_commands(scenario, breaks)
+    for name in sorted(smaller.settings):
+        if name not in settings:
+            rest = {other: value for other, value in smaller.settings.items() if other != name}
+            candidate = _with(smaller, settings=rest)
+            smaller = candidate if candidate is not None and breaks(candidate) else smaller
+    return smaller
+
+
+def _fewest_commands(scenario: Scenario, breaks: Callable[[Scenario | None], bool]) -> Scenario:
+    for tried, chosen in enumerate(_by_size(scenario.commands)):
+        if tried >= SHRINKING_RUNS_MAX:
+            break
+        candidate = _with(scenario, commands=chosen)
+        if candidate is not None and breaks(candidate):
+            return candidate
+    place = 0
+    while place < len(scenario.commands):
+        rest = (*scenario.commands[:place], *scenario.commands[place + 1 :])
+        candidate = _with(scenario, commands=rest)
+        if candidate is not None and breaks(candidate):
+            scenario, place = candidate, 0
+        else:
+            place += 1
+    return scenario
+
+
+def _by_size(commands: tuple[CommandSpec, ...]) -> Iterator[tuple[CommandSpec, ...]]:
+    for size in range(len(commands)):
+        yield from combinations(commands, size)
