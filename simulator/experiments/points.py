@@ -90,6 +90,9 @@ def _unmovable(scenario: Scenario) -> tuple[str, str] | None:
 
 def _check_measures(fields: Fields, root: Node, experiment: Experiment, scenario: Scenario) -> None:
     known = [measure.name for measure in protocol_of(scenario).measured.measures]
+    if not known:
+        fields.fail(root, "scenario", "has nothing to measure", "choose a simulated scenario")
+        return
     for name in experiment.measured:
         if name not in known:
             fields.fail(root, "measures", f"there is no measure {name}", suggestion(name, known))

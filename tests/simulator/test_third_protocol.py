@@ -4,18 +4,23 @@ and the tables: scenario file, loader, world, summary, checks, what-if, document
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from simulator import World
 from simulator.checks.checks import Checks
 from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.protocols.registry import vocabulary
+from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios import ScenarioError, broken_expectations, load_scenario_text
 from simulator.scenarios.json_schema import scenario_schema
+from simulator.system.measured import Measured
 from simulator.trace.files import read_trace, write_trace
 from simulator.trace.registry import NULL
 from simulator.what_if import Rerun, beside, looks, variants
 from tests.third_protocol import registered
+from tests.third_protocol.manifest import MANIFEST
 
 UNTIL_US = 30_000_000
 
@@ -161,6 +166,13 @@ def test_an_experiment_moves_the_crash_within_the_period_of_persisting():
     assert [row["duplicates"] for row in rows[:8]] == [2, 3, 3, 0, 0, 1, 1, 2]
     assert [row["duplicates"] for row in rows[8:]] == [0] * 8
     assert experiment.measures[0].title == "delivered twice"
+
+
+def test_an_experiment_with_nothing_to_measure_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(PROTOCOLS, registered.NAME, replace(MANIFEST, measured=Measured()))
+    block = "\n".join(f"  {line}" for line in TEXT.splitlines())
+    with pytest.raises(ScenarioError, match="scenario: has nothing to measure; choose a simulated scenario"):
+        read_experiment_text(f"scenario: |\n{block}")
 
 
 def test_a_protocol_without_stories_has_no_cases():

@@ -136,9 +136,10 @@ def _target_settled(window: FailoverWindow, there: Topic, topics: list[Topic], i
 
 
 def _delivers_once(consumer: Consumer) -> bool:
-    """Whether it never requests a redelivery."""
+    """Whether it stays where it is and never requests a redelivery."""
     return (
         consumer.state == RUNNING
+        and consumer.resolver is None
         and not consumer.selections.negatives
         and not consumer.redelivery.requested
         and not consumer.spec.ack_timeout_us
