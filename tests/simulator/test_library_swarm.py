@@ -9,14 +9,14 @@ commands.
 
 import os
 from functools import cache
-from random import Random
 
 import pytest
 
 from simulator import World
+from simulator.experiments.draws import Draws
+from simulator.experiments.random_commands import random_command
 from simulator.scenarios.builtin import scenario_names
 from simulator.trace.registry import NULL
-from tests.simulator.library_commands import random_command
 
 EXAMPLES_ALWAYS = 2
 EXAMPLES = int(os.environ.get("SWARM_EXAMPLES", EXAMPLES_ALWAYS))
@@ -34,13 +34,12 @@ pytestmark = pytest.mark.swarm
 def schedule(name, number):
     """The scenario's end, and instants with commands, of the run with this number."""
     scenario = World.open(name).scenario
-    chance = Random(f"{name}/{number}")
+    draws = Draws(number, f"library/{name}")
     end_us = min(scenario.until_us, LONGEST_OF_US.get(name, LONGEST_US))
     instants = sorted(
-        chance.choice((0, chance.randrange(end_us), chance.randrange(end_us)))
-        for _ in range(chance.randint(1, 5))
+        draws.choice((0, draws.below(end_us), draws.below(end_us))) for _ in range(1 + draws.below(5))
     )
-    return end_us, [(at_us, random_command(scenario, chance)) for at_us in instants]
+    return end_us, [(at_us, random_command(scenario, draws)) for at_us in instants]
 
 
 def perturbed(name, end_us, commands):
