@@ -23,7 +23,7 @@ OF_EVERY_RUN = (
     ("reason", pa.string()),
     ("rows", pa.int64()),
 )
-"""Columns of every sweep. `rows` is the length of the run's trace, 0 if the run failed."""
+"""Columns of every sweep. `rows` are the rows of the trace that were simulated, 0 if the run failed."""
 
 
 class ColumnTaken(ValueError):

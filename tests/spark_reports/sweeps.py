@@ -45,7 +45,7 @@ def recounted(experiment: Experiment, row: dict[str, Any]) -> dict[str, Any]:
     found = {name: sum(one[name] for one in failovers) for name in (*sums, "reordered")}
     found["outage_us"] = max(one["outage_us"] for one in failovers)
     found["drained_us"] = max(one["drained_us"] - one["at_us"] for one in failovers)
-    return {"seed": world.seed, "rows": world.seq, **found}
+    return {"seed": world.seed, **found}
 
 
 def bytes_without_spark(experiment: Experiment, folder: Path) -> bytes:
