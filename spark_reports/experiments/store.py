@@ -253,4 +253,5 @@ def _explained(folder: Path) -> Iterator[None]:
             if error.errno in (errno.ENOSPC, errno.EDQUOT)
             else "name a folder that can be written"
         )
-        raise StoreError(f"{folder}: {error.strerror or error}; {right}") from error
+        reason = os.strerror(error.errno) if error.errno else error
+        raise StoreError(f"{folder}: {reason}; {right}") from error

@@ -105,12 +105,14 @@ def test_a_full_disk_keeps_the_parts_and_leaves_nothing_half_written(
 
     def full(table: Any, path: Path, **_: Any) -> None:
         path.write_bytes(b"PAR1")
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(errno.ENOSPC, "Error writing bytes to file")
 
     with store.opened():
         store.add(rows_of(store, range(3)))
         monkeypatch.setattr(module.pq, "write_table", full)
-        with pytest.raises(StoreError, match="make room, then run the same command again"):
+        with pytest.raises(
+            StoreError, match="No space left on device; make room, then run the same command again"
+        ):
             store.add(rows_of(store, range(3, 6)))
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["000000.parquet"]
     assert store.kept().finished.sum() == 3
