@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from simulator.experiments import Experiment
 from spark_reports.experiments.cluster import cores_now, prepare
-from spark_reports.experiments.failures import SweepFailed, explained
+from spark_reports.experiments.failures import explained
 from spark_reports.experiments.listener import NullListener, Standing
 from spark_reports.experiments.plan import Pace, Plan, batches_of
 from spark_reports.experiments.results import columns_of, declared, measure_names
@@ -84,7 +84,7 @@ class Sweep:
         try:
             with Watch(self._spark, self._listener, group, f"sweep {self.experiment.name}") as watch:
                 self._rounds(missing, kept, watch)
-        except (Cancelled, StoreError, SweepFailed):
+        except (Cancelled, StoreError):
             raise
         except Exception as error:  # a session that has ended fails once more when the watch ends
             raise explained(error) from error
