@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from spark_reports.experiments.report.bound import MEETS, MISSES, Judged
 from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.design import SAMPLED
-from spark_reports.experiments.report.figures import Figures
+from spark_reports.experiments.report.figures import Ends, Figures
 from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.variance import MORE, PHASE, SEED, Share
 from spark_reports.experiments.report.words import (
@@ -52,8 +52,7 @@ def settings_table(results: Results) -> Table:
     head = [*head, "runs"]
     if experiment.wanted is not None:
         head += ["within the bound", "lower bound of the share", "independent runs", "verdict"]
-    head += [f"{measure.title}: mean", "95 % interval", "median", "95 % interval", "p95", "95 % interval"]
-    head += ["largest", "larger than that, at most"]
+    head += [f"{measure.title}: mean", "median", "p95", "largest", "larger than that, at most"]
     shown = results.spread(ROWS_MOST)
     rows: list[list[str | Markup]] = []
     for one in shown:
@@ -101,15 +100,18 @@ def _bound_cells(setting: Setting, judged: Judged) -> list[str | Markup]:
 def _figure_cells(figures: Figures, unit: str) -> list[str | Markup]:
     never = f" ({number(figures.never)} never)" if figures.never else ""
     return [
-        mean_amount(figures.mean, unit) + never,
-        interval_words(figures.mean_interval, unit),
-        amount(figures.median, unit),
-        interval_words(figures.median_interval, unit),
-        amount(figures.p95, unit),
-        interval_words(figures.p95_interval, unit),
+        _with_interval(mean_amount(figures.mean, unit) + never, figures.mean_interval, unit),
+        _with_interval(amount(figures.median, unit), figures.median_interval, unit),
+        _with_interval(amount(figures.p95, unit), figures.p95_interval, unit),
         "never" if figures.never else amount(figures.largest, unit),
         "" if figures.beyond is None else percent(figures.beyond),
     ]
+
+
+def _with_interval(value: str, ends: Ends | None, unit: str) -> Markup:
+    """A figure with its 95 % interval below it."""
+    interval = interval_words(ends, unit)
+    return Markup("{}<small>{}</small>").format(value, interval) if interval else escape(value)
 
 
 def measures_table(results: Results) -> Table:
