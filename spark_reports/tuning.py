@@ -19,6 +19,16 @@ SHORT_ROWS_MOST = 100_000
 ONE_TASK = "spark.failoverLab.oneTask"
 """Set in a session while each query is one task."""
 
+EVERY = {
+    # descriptions of plans that nobody reads
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "0",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    # checks of Spark's own rules
+    "spark.sql.lightweightPlanChangeValidation": "false",
+}
+"""Settings for every trace."""
+
 SHORT = {
     ONE_TASK: "true",
     SHUFFLED: "1",
@@ -32,17 +42,10 @@ SHORT = {
     "spark.sql.optimizer.disableHints": "true",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.leafNodeDefaultParallelism": "1",
-    # descriptions of plans that nobody reads, checks of Spark's own rules, and rules without use here
-    "spark.sql.ui.explainMode": "simple",
-    "spark.sql.maxPlanStringLength": "0",
-    "spark.sql.dataFrameQueryContext.enabled": "false",
-    "spark.sql.lightweightPlanChangeValidation": "false",
+    # it derives filters on nulls, which save nothing here
     "spark.sql.constraintPropagation.enabled": "false",
 }
-"""Settings for short traces. With `QUICK` they take most of a small report's processor time away.
-
-docs/reports.md has the figures.
-"""
+"""Settings for short traces, beside `EVERY`. docs/reports.md has the figures."""
 
 
 def one_task(spark: Any) -> bool:
@@ -53,7 +56,7 @@ def one_task(spark: Any) -> bool:
 @contextmanager
 def tuned(spark: Any, rows: int) -> Iterator[None]:
     """Set the session for traces of so many rows, and restore its settings afterwards."""
-    settings = SHORT if rows <= SHORT_ROWS_MOST else {}
+    settings = EVERY | (SHORT if rows <= SHORT_ROWS_MOST else {})
     before = {name: spark.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():

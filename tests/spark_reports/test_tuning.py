@@ -37,7 +37,7 @@ def test_settings_of_a_short_trace_are_restored_also_after_an_error() -> None:
     now = dict(before)
     spark = session(now)
     with pytest.raises(KeyError), tuning.tuned(spark, tuning.SHORT_ROWS_MOST):
-        assert now == tuning.SHORT and tuning.one_task(spark)
+        assert now == tuning.EVERY | tuning.SHORT and tuning.one_task(spark)
         tuning.cut_tasks(spark, tuning.SHORT_ROWS_MOST)
         assert now[SHUFFLED] == "1"
         raise KeyError
@@ -48,7 +48,7 @@ def test_settings_stay_for_a_longer_trace() -> None:
     now = {SHUFFLED: "2", "spark.master": "local[2]"}
     spark = session(now)
     with tuning.tuned(spark, tuning.SHORT_ROWS_MOST + 1):
-        assert not tuning.one_task(spark) and set(now) == {SHUFFLED, "spark.master"}
+        assert not tuning.one_task(spark) and set(now) == {SHUFFLED, "spark.master", *tuning.EVERY}
         spark.conf.set("spark.sql.files.minPartitionNum", "2")
         tuning.cut_tasks(SimpleNamespace(conf=spark.conf, _sc=None), 3_500_000)
         assert now[SHUFFLED] == "4"
