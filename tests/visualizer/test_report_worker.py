@@ -67,3 +67,11 @@ def test_a_worker_that_waits_for_tasks_starts_spark_first_and_one_for_a_batch_do
     waiting.batch = False
     waiting.run()
     assert begun == ["tasks", "warm", "tasks"]
+
+
+def test_an_idle_worker_looks_for_tasks_four_times_a_second_unless_told_otherwise():
+    parser = load_command_class(get_commands()["db_worker"], "db_worker").create_parser(
+        "manage.py", "db_worker"
+    )
+    assert parser.parse_args([]).interval == patient.LOOK_EVERY_S == 0.25
+    assert parser.parse_args(["--interval", "2"]).interval == 2
