@@ -13,7 +13,7 @@ from typing import Any
 
 from spark_reports.session import SHUFFLED, cut_for
 
-SHORT_ROWS_MOST = 100_000
+SHORT_ROWS_MOST = 50_000
 """Most rows of a report's traces together for which `SHORT` is set. Its frames pass through the driver."""
 
 ONE_TASK = "spark.failoverLab.oneTask"
