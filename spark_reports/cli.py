@@ -92,11 +92,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _commands() -> dict[str, Command]:
     """The commands beside `failover`, by name: of experiments, of logs, and those that protocols add."""
     from spark_reports.audit.command import AUDIT
+    from spark_reports.audit.generate.command import GENERATE
     from spark_reports.experiments.command import SWEEP
     from spark_reports.protocols.table import PROTOCOLS
 
     added = [command for protocol in PROTOCOLS.values() for command in protocol.commands]
-    return {command.name: command for command in (SWEEP, AUDIT, *added)}
+    return {command.name: command for command in (SWEEP, AUDIT, GENERATE, *added)}
 
 
 def _failover(spark: object, given: argparse.Namespace) -> int:

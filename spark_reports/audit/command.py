@@ -73,6 +73,10 @@ def run(given: argparse.Namespace) -> int:
     except JavaMissing as error:
         print(error, file=sys.stderr)
         return 2
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        print(f"Spark did not start on {given.master or 'its default master'}: {reason}", file=sys.stderr)
+        return 2
     try:
         return _audit(spark, given, mapping)
     finally:
@@ -119,6 +123,12 @@ def _audit(spark: object, given: argparse.Namespace, mapping: object) -> int:
         print(
             f"{place}: {one['deliveries']:,} deliveries of {one['messages']:,} messages, "
             f"{one['duplicates']:,} delivered in several clusters, {one['redelivered']:,} redelivered in one"
+        )
+    for one in report["positions"]:
+        most = one["repeated_most"]
+        print(
+            f"{one['subscription']} {one['topic']}, {one['from']} to {one['to']}: a failover would repeat "
+            f"{'an unknown number of' if most is None else f'at most {most:,}'} entries"
         )
     print(given.out / publish.PAGE)
     return 0

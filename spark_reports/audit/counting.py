@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 from pyspark.sql.window import Window
 
+from spark_reports.audit import bitmaps
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY
 from spark_reports.audit.rows import of_kinds
 from spark_reports.local import from_rows
@@ -53,7 +54,20 @@ def repeated(rows: DataFrame, keys: DataFrame, acks: dict[str, int]) -> DataFram
     message was acknowledged. A message of which only identical rows exist has one delivery.
     """
     again = keys.filter(F.col("lines") > 1).select(*IDENTITY)
-    chosen = of_kinds(rows, DELIVER, ACK).join(again, list(IDENTITY), "left_semi")
+    return described(of_kinds(rows, DELIVER, ACK).join(again, list(IDENTITY), "left_semi"), acks)
+
+
+def repeated_of_numbers(rows: DataFrame, keys: DataFrame, acks: dict[str, int]) -> DataFrame:
+    """The same as `repeated`, with the keys of `bitmaps.repeated_keys`."""
+    numbered = of_kinds(rows, DELIVER, ACK).withColumns(
+        {"gid": bitmaps.group_hash(), "key_number": bitmaps.key_number()}
+    )
+    chosen = numbered.join(keys, ["gid", "key_number"], "left_semi")
+    return described(chosen.drop("gid", "key_number"), acks)
+
+
+def described(chosen: DataFrame, acks: dict[str, int]) -> DataFrame:
+    """One row for each message from its rows of deliveries and acknowledgements."""
     delivered = F.struct(
         "at_us", "cluster", F.coalesce("consumer", F.lit("")).alias("consumer"), "delivery_count"
     )
@@ -62,7 +76,7 @@ def repeated(rows: DataFrame, keys: DataFrame, acks: dict[str, int]) -> DataFram
         F.sum((F.col("kind") == DELIVER).cast("bigint")).alias("lines"),
         F.min(F.when(F.col("kind") == ACK, F.col("at_us"))).alias("first_ack_us"),
     )
-    known = from_rows(rows.sparkSession, sorted(acks.items()), _SUBSCRIPTIONS)
+    known = from_rows(chosen.sparkSession, sorted(acks.items()), _SUBSCRIPTIONS)
     return gathered.join(F.broadcast(known), "subscription", "left").select(*IDENTITY, *_of_message())
 
 

@@ -27,6 +27,14 @@ def input_problem(error: Exception) -> str | None:
         (r"Class (org\.apache\.hadoop\.fs\.\S+) not found", "{}: Spark's connector for this path is missing"),
         (r"(?:UnknownHostException|ConnectException): ([^\n]+)", "the path cannot be reached: {}"),
         (
+            r"native zStandard library not available|Codec for file .* not found",
+            "this Spark cannot unpack a compressed file of the input; compress it with gzip",
+        ),
+        (
+            r"No space left on device",
+            "the disk is full; nothing was written into the folder of results",
+        ),
+        (
             r"CANNOT_READ_FILE_FOOTER\] Encountered error while reading file (\S+)\.\s",
             "{}: it is no Parquet file, or it is cut off",
         ),
@@ -41,5 +49,5 @@ def input_problem(error: Exception) -> str | None:
     ):
         found = re.search(pattern, text)
         if found:
-            return words.format(found[1])
+            return words.format(*found.groups())
     return None

@@ -114,6 +114,15 @@ def of_rows(unreadable: int, repeated: int, total: int) -> list[Finding]:
     return findings
 
 
+def not_counted(losses: bool) -> list[Finding]:
+    """The finding that losses were not counted."""
+    text = (
+        "The log is large and not declared complete, so no loss could be claimed, and publishes without a "
+        "delivery were not counted."
+    )
+    return [Finding("losses_not_counted", text, 0)] if losses else []
+
+
 def of_clocks(latencies: list[dict[str, Any]]) -> list[Finding]:
     """Findings about deliveries before their publish: the clocks of two clusters differ."""
     least: dict[tuple[str, str], list[int]] = {}

@@ -8,26 +8,46 @@ is messages and deliveries. A recount of the same rows in plain Python would fal
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from spark_reports.audit import counting, detect, findings, losses, publish, times
+from spark_reports.audit import bitmaps, counting, detect, findings, losses, publish, times
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
 from spark_reports.audit.errors import AuditError
+from spark_reports.audit.formats import tables
+from spark_reports.audit.formats.statistics import positions, read_statistics
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
 from spark_reports.audit.mapping import POSITION, SHARED, Mapping
 from spark_reports.audit.page import page
 from spark_reports.audit.readers import read
+from spark_reports.audit.rows import of_kinds
+from spark_reports.audit.scenario import scenario_text
 from spark_reports.progress import NullProgress, Watch
 
 GROUPS_MOST = 100_000
 """The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""
+_NOTHING: dict[str, Any] = {
+    "scenario": False,
+    "rows": {"total": 0, "readable": 0, "unreadable": 0, "by_kind": {}},
+    "unreadable": {"reasons": {}, "sample": []},
+    "span": None,
+    "clusters": [],
+    "measured_share": 1,
+    **{
+        name: [] for name in ("groups", "worst", "losses", "latencies", "processing", "findings", "positions")
+    },
+}
+"""The report of an input without logs."""
+LOSS_ROWS_MOST = 20_000_000
+"""The most rows whose losses are counted although the log is not declared complete."""
 WORST_MOST = 20
 """Messages listed in the page."""
 
@@ -54,6 +74,8 @@ class Audit:
         self.expanded_mib = expanded_mib
         self.report: dict[str, Any] = {"format": 1}
         self._kept: list[DataFrame] = []
+        self.unreadable = 0
+        self.seen: list[dict[str, Any]] = []
 
     def make(self) -> dict[str, Any]:
         """Make the audit and return the content of audit.json.
@@ -67,9 +89,7 @@ class Audit:
                 watch.run(
                     [
                         ("finding and recognising the files", self._find),
-                        ("reading the rows", self._read),
-                        ("counting deliveries", self._count),
-                        ("counting losses and times", self._measure),
+                        *((name, partial(self._of_logs, step)) for name, step in self._log_steps()),
                         ("writing the results", lambda: self._write(began)),
                     ]
                 )
@@ -81,12 +101,34 @@ class Audit:
     def _find(self) -> None:
         files = list_files(self.spark, self.paths)
         self.found = detect.sorted_by_format(self.spark, files, self.wanted, self.mapping)
+        self.report |= dict(_NOTHING)
         self.report["input"] = {
             "paths": self.paths,
             "files": len(files),
             "size_bytes": sum(file.size_bytes for file in files),
             "formats": {name: len(own) for name, own in self.found.items()},
         }
+
+        statistics = self.found.pop(detect.STATS_INTERNAL, [])
+        if statistics:
+            self.report["positions"] = positions(read_statistics(self.spark, statistics, self.mapping))
+            if not self.report["positions"] and not self.found:
+                raise AuditError(
+                    "stats-internal of one cluster only; add the output of the other cluster for the same "
+                    "topic"
+                )
+
+    def _of_logs(self, step: Callable[[], None]) -> None:
+        """The step, unless the input has no log but only statistics of topics."""
+        if self.found:
+            step()
+
+    def _log_steps(self) -> list[tuple[str, Callable[[], None]]]:
+        return [
+            ("reading the rows", self._read),
+            ("counting deliveries", self._count),
+            ("counting losses and times", self._measure),
+        ]
 
     def _read(self) -> None:
         rows = read(self.spark, self.found, self.mapping, self.expanded_mib)
@@ -130,10 +172,14 @@ class Audit:
         }
 
     def _count(self) -> None:
-        keys = counting.delivered_keys(self.rows)
-        totals = {_group(row): row.asDict() for row in counting.totals(keys).collect()}
         acks = counting.acks_of(self.good)
-        self.messages = self._keep(counting.repeated(self.rows, keys, acks))
+        if self._numbered():
+            totals, messages = self._count_numbers(acks)
+        else:
+            keys = counting.delivered_keys(self.rows)
+            totals = {_group(row): row.asDict() for row in counting.totals(keys).collect()}
+            messages = counting.repeated(self.rows, keys, acks)
+        self.messages = self._keep(messages)
         rolled = {_group(row): row.asDict() for row in counting.rolled_up(self.messages).collect()}
         self.report["groups"] = [
             _complete(dict(zip(GROUP, name)), totals[name], rolled.get(name), name[0] in acks)
@@ -141,6 +187,31 @@ class Audit:
         ]
         self.report["worst"] = counting.worst(self.messages, WORST_MOST)
         self._tell_timeline()
+
+    def _numbered(self) -> bool:
+        """Whether every key is an integer, so that bitmaps find the repeated ones."""
+        return set(self.found) == {detect.PARQUET} and tables.integer_keys(
+            self.spark, self.found[detect.PARQUET], self.mapping
+        )
+
+    def _count_numbers(self, acks: dict[str, int]) -> tuple[dict[tuple[str, ...], dict[str, Any]], DataFrame]:
+        """Messages and rows of each group, and the repeated messages, by bitmaps."""
+        deliveries = of_kinds(self.rows, DELIVER)
+        tasks = max(2, int(self.spark.conf.get("spark.sql.shuffle.partitions") or 2))
+        found = self._keep(bitmaps.merged(deliveries, tasks))
+        names = self._keep(
+            deliveries.groupBy(*GROUP, "scope").agg(F.first(bitmaps.group_hash()).alias("gid"))
+        )
+        by_gid = {row["gid"]: _group(row) for row in names.collect()}
+        if len(by_gid) < names.count():
+            raise AuditError("two groups have the same hash; audit fewer topics at a time")
+        totals: dict[tuple[str, ...], dict[str, Any]] = {}
+        for row in found.select("gid", "lines", "messages").collect():
+            known = totals.setdefault(by_gid[row["gid"]], {"messages": 0, "delivery_rows": 0})
+            known["messages"] += row["messages"]
+            known["delivery_rows"] += row["lines"]
+        keys = bitmaps.repeated_keys(found)
+        return totals, counting.repeated_of_numbers(self.rows, keys, acks)
 
     def _tell_timeline(self) -> None:
         first_us, last_us = self.report["span"]["first_us"], self.report["span"]["last_us"]
@@ -161,11 +232,13 @@ class Audit:
         measured = times.measured(self.rows, share)
         published = PUBLISH in self.by_kind and DELIVER in self.by_kind
         self.report["losses"], self.report["latencies"], self.report["processing"] = [], [], []
-        if published:
+        big = self.report["rows"]["readable"] > LOSS_ROWS_MOST and not self.mapping.complete
+        if published and not big:
             self.report["losses"] = [
                 losses.judged(row.asDict(), self.mapping.complete, self._sampled(), self.unreadable)
                 for row in losses.not_delivered(self.rows, by_position).collect()
             ]
+        if published:
             self.report["latencies"] = _rows(times.latencies(measured, by_position))
         if ACK in self.by_kind and DELIVER in self.by_kind:
             self.report["processing"] = _rows(times.processing(measured))
@@ -175,6 +248,7 @@ class Audit:
             *findings.of_rows(self.unreadable, repeated, self.report["rows"]["total"]),
             *findings.of_overview(self.seen),
             *findings.of_clocks(self.report["latencies"]),
+            *findings.not_counted(published and big),
             *findings.absent_kinds(self.by_kind, ACK in self.by_kind),
         ]
         self.report["findings"] = [asdict(one) for one in found]
@@ -189,15 +263,26 @@ class Audit:
         )
 
     def _sampled(self) -> bool:
-        return self.mapping.sampled
+        """Whether rows may be missing: traces are sampled unless the mapping declares them complete."""
+        return self.mapping.sampled or (detect.SPANS in self.found and not self.mapping.complete)
+
+    def _scenario(self) -> str | None:
+        """The scenario that the log's figures make; whether there is one is in the report."""
+        text = scenario_text(self.report, self.seen)
+        self.report["scenario"] = text is not None
+        return text
 
     def _write(self, began: float) -> None:
         self.report["made_at"] = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
         repeated = sum(one["repeated_messages"] for one in self.report["groups"])
         with publish.written_aside(self.out) as folder:
-            publish.write_messages(folder, self.messages, repeated)
+            if self.found:
+                publish.write_messages(folder, self.messages, repeated)
             if self.unreadable:
                 self.report["unreadable"]["sample"] = publish.write_unreadable(folder, self.rows)
+            text = self._scenario()
+            if text is not None:
+                (folder / publish.SCENARIO).write_text(text, encoding="utf-8")
             publish.write_table(folder, self.report["groups"])
             self.report["made_by"] = {
                 "spark": self.spark.version,

@@ -1,7 +1,7 @@
 """The mapping file: which column of a log is which canonical column, constants, and time unit.
 
 Rules: YAML, read completely before anything runs; every problem is reported at once with line and column.
-Without a file, columns have their canonical names.
+Without `columns` they have their canonical names, or those of the format.
 """
 
 from __future__ import annotations
@@ -96,8 +96,6 @@ class _Reading:
             self._fail(root, "format", "is missing", "write `format: 1`")
         elif members["format"].value != 1:
             self._fail(members["format"], "format", f'"{members["format"].plain()}"', "the only format is 1")
-        if "columns" not in members:
-            self._fail(root, "columns", "is missing", "name the log's column of each canonical column")
         values: dict[str, Any] = {name: self._table(members, name) for name in _TABLES if name in members}
         for name, choices in _CHOICES.items():
             if name in members:
@@ -107,7 +105,10 @@ class _Reading:
                 values[name] = self._flag(members[name], name)
         if "delimiter" in members:
             values["delimiter"] = self._delimiter(members["delimiter"])
-        mapping = Mapping(given=True, **{"columns": {}, **values})
+        if "columns" not in members:
+            others = {*values.get("constants", {}), *values.get("from_path", {})}
+            values["columns"] = {name: name for name in COLUMNS if name not in others}
+        mapping = Mapping(given="columns" in members, **values)
         self._together(root, members, mapping)
         return mapping
 

@@ -57,6 +57,8 @@ def _repeated(report: Report) -> int:
 
 def _headline(report: Report) -> Markup:
     acked = [one["acked_before_repeat"] for one in report["groups"] if one["acked_before_repeat"] is not None]
+    if not report["groups"]:
+        return render("audit/templates/headline_of_positions.html", pairs=report["positions"])
     return render(
         "audit/templates/headline.html",
         repeated=_repeated(report),
@@ -79,6 +81,8 @@ def _findings(report: Report) -> Markup:
 
 
 def _groups(report: Report) -> Markup:
+    if not report["groups"]:
+        return Markup("")
     ordered = sorted(report["groups"], key=lambda one: -one["repeated_messages"])
     rows = [
         (
@@ -233,6 +237,16 @@ def _worst(report: Report) -> Markup:
     return section("Most often delivered", says, table(head, rows, words=5))
 
 
+def _scenario(report: Report) -> Markup:
+    if not report["scenario"]:
+        return Markup("")
+    says = (
+        "scenario.yaml has regions, rates, processing times and latencies as measured here, and a crash of "
+        "the region that received most. Run it with: python manage.py simulate scenario.yaml"
+    )
+    return section("Open as a scenario", says)
+
+
 def _unreadable(report: Report) -> Markup:
     sample = report["unreadable"]["sample"]
     if not sample:
@@ -245,12 +259,53 @@ def _unreadable(report: Report) -> Markup:
     return section("Unreadable rows", says, table(("reason", "file", "row"), rows, words=3))
 
 
+def _positions(report: Report) -> Markup:
+    rows = [
+        (
+            one["subscription"],
+            one["topic"] or "–",
+            f"{one['from']} → {one['to']}",
+            number(one["source"]["backlog"]),
+            number(one["source"]["individually_deleted"]),
+            number(one["not_replicated"]),
+            number(one["target"]["backlog"]) if one["target"] else "no subscription",
+            number(one["behind"]),
+            harm_cell(number(one["repeated_most"])) if one["repeated_most"] else number(one["repeated_most"]),
+            number(one["ack_holes_most"]),
+        )
+        for one in report["positions"][:ROWS_MOST]
+    ]
+    if not rows:
+        return Markup("")
+    head = (
+        "subscription",
+        "topic",
+        "failover",
+        "backlog",
+        "individually deleted",
+        "not replicated",
+        "backlog there",
+        "mark-delete behind by",
+        "repeated at most",
+        "of these above ack holes, at most",
+    )
+    says = (
+        "What a failover at the instant of stats-internal would repeat, in entries: a batch is one entry, "
+        "and markers of "
+        "replicated subscriptions are entries that no consumer receives, so the number of messages may be "
+        "lower."
+    )
+    return section("Positions of the clusters", says, table(head, rows, words=3))
+
+
 _SECTIONS: tuple[Callable[[Report], Markup], ...] = (
+    _positions,
     _groups,
     _timeline,
     _findings,
     _losses,
     _times,
     _worst,
+    _scenario,
     _unreadable,
 )

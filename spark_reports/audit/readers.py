@@ -8,7 +8,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports.audit import detect
-from spark_reports.audit.formats import tables
+from spark_reports.audit.formats import spans, tables, verifiable
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import Mapping as ColumnMapping
 from spark_reports.audit.rows import canonical
@@ -17,6 +17,8 @@ READERS: dict[str, Callable[[SparkSession, Sequence[InputFile], ColumnMapping, i
     detect.JSON_LINES: tables.read_json_lines,
     detect.CSV: tables.read_csv,
     detect.PARQUET: tables.read_parquet,
+    detect.SPANS: spans.read_spans,
+    detect.VERIFIABLE: verifiable.read_verifiable,
 }
 
 

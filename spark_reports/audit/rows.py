@@ -31,7 +31,7 @@ def canonical(raw: DataFrame, mapping: Mapping) -> DataFrame:
         raw = raw.withColumn(name, F.lit(value))
     for name, pattern in mapping.from_path.items():
         found = F.regexp_extract("file", pattern, 1)
-        raw = raw.withColumn(name, F.when(found != "", found))
+        raw = raw.withColumn(name, F.coalesce(F.when(found != "", found), *_existing(raw, name)))
     raw = raw.select(
         *(raw[name] if name in raw.columns else F.lit(None).cast("string").alias(name) for name in COLUMNS),
         "text",
@@ -39,7 +39,7 @@ def canonical(raw: DataFrame, mapping: Mapping) -> DataFrame:
         "corrupt",
     )
     timed = raw.withColumns(_time(raw.schema["ts"].dataType, mapping.time_unit))
-    kinds = {**KIND_NAMES, **mapping.kinds}
+    kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
     known = F.create_map(*(F.lit(text) for text in chain.from_iterable(kinds.items())))
     made = timed.withColumns(
         {
@@ -62,6 +62,10 @@ def canonical(raw: DataFrame, mapping: Mapping) -> DataFrame:
         F.when(F.col("problem").isNotNull(), F.col("text")).alias("text"),
         "file",
     ).select(*ROWS.fieldNames())
+
+
+def _existing(raw: DataFrame, name: str) -> list[Column]:
+    return [F.col(name).cast("string")] if name in raw.columns else []
 
 
 def _text(name: str) -> Column:

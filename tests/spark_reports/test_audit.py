@@ -18,6 +18,7 @@ from simulator import ScenarioError
 from spark_reports.audit.errors import AuditError, input_problem
 from spark_reports.audit.job import Audit
 from spark_reports.audit.mapping import mapping_of
+from spark_reports.cli import main
 from tests.oracle.audit import lost, recount
 
 START_US = 1_700_000_000_000_000
@@ -257,6 +258,31 @@ def test_compressed_input_that_expands_too_far_is_refused(spark: Any, tmp_path: 
     assert "expands to more than 1 MiB" in failure(
         Audit(spark, [str(tmp_path / "big.jsonl.gz")], tmp_path / "out", expanded_mib=1)
     )
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["audit", "--input", "x", "--mapping", "absent.yaml", "--out", "o"], "No such file or directory"),
+        (
+            ["audit", "--input", "x", "--mapping", "bad.yaml", "--out", "o"],
+            "bad.yaml:2:11: columns.tss: unknown key",
+        ),
+        (["generate", "--rows", "0", "--out", "o"], "write a number from 1"),
+        (["generate", "--rows", "9", "--out", "."], "is not empty"),
+    ],
+)
+def test_the_command_line_refuses_bad_arguments_before_spark_starts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.yaml").write_text("format: 1\ncolumns: {tss: a, kind: b, message_id: c}\n")
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err and not (tmp_path / "o").exists()
 
 
 def failure(audit: Audit) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, ShortType, StringType, StructField, StructType
 
 from spark_reports.audit.errors import AuditError
 from spark_reports.audit.inputs import InputFile, text_lines
@@ -108,6 +108,17 @@ def read_parquet(
     rows = read.select(*own, F.col("_metadata.file_path").alias("file"))
     text = F.to_json(F.struct(*columns)) if columns else F.lit("{}")
     return rows.select(*columns, text.alias("text"), "file", F.lit(None).cast("string").alias("corrupt"))
+
+
+def integer_keys(spark: SparkSession, files: Sequence[InputFile], mapping: Mapping) -> bool:
+    """Whether the column that identifies a message holds integers in these Parquet files."""
+    schema = spark.read.parquet(*(file.path for file in files)).schema
+    columns = _present(mapping, _paths_of(schema), files[0].path)
+    known = mapping.identity or ("message_id" if "message_id" in columns else "position")
+    name = columns.get(known, "")
+    if mapping.identity == "" and {"message_id", "position"} <= set(columns):
+        return False  # a row without an id is identified by its position
+    return name in schema.names and isinstance(schema[name].dataType, (LongType, IntegerType, ShortType))
 
 
 def _present(mapping: Mapping, found: Sequence[str], path: str) -> dict[str, str]:

@@ -1,0 +1,179 @@
+"""Reads the output of `topics stats-internal` and computes how far apart two clusters are.
+
+Rules: figures are entries, not messages: a batch is one entry, and markers of replicated subscriptions are
+entries too. Positions of two clusters are not comparable, so each is counted from the end of its own log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from spark_reports.audit.errors import AuditError
+from spark_reports.audit.inputs import InputFile
+from spark_reports.audit.mapping import Mapping
+
+FILES_MOST, FILE_BYTES_MOST = 2_000, 64 << 20
+"""Limits of the input, which the driver parses: one file per topic and cluster, of a few KB each."""
+_REPLICATOR = re.compile(r"^\S+\.repl\.(\S+)$")
+_RANGE = re.compile(r"\((\d+):(-?\d+)(?:\.\.|‥)(\d+):(-?\d+)\]")
+_REPLICATED = ".replicated.subscription"
+
+
+class Topic(NamedTuple):
+    """One topic or partition in one cluster: its ledgers' sizes and its cursors."""
+
+    name: str
+    cluster: str
+    ledgers: list[tuple[int, int]]
+    cursors: dict[str, dict[str, Any]]
+
+
+def read_statistics(spark: SparkSession, files: Sequence[InputFile], mapping: Mapping) -> list[Topic]:
+    """The topics of all files. Raises AuditError for a file that is none, and for one topic twice."""
+    if len(files) > FILES_MOST:
+        raise AuditError(f"{len(files):,} files of stats-internal; at most {FILES_MOST:,} are read")
+    for file in files:
+        if file.size_bytes > FILE_BYTES_MOST:
+            raise AuditError(f"{file.path}: {file.size_bytes:,} bytes; at most {FILE_BYTES_MOST:,} are read")
+    topics = []
+    for file in files:
+        text = spark.read.text(file.path, wholetext=True).collect()[0]["value"]
+        topics += topics_of(text, file.path, mapping)
+    seen: dict[tuple[str, str], int] = {}
+    for topic in topics:
+        place = (topic.name, topic.cluster)
+        if place in seen:
+            raise AuditError(
+                f"topic {topic.name or '(without name)'} is there twice for cluster {topic.cluster}; name "
+                f"the files "
+                f"CLUSTER.json, or set cluster and topic by `from_path` in the mapping"
+            )
+        seen[place] = 1
+    return topics
+
+
+def topics_of(text: str, path: str, mapping: Mapping) -> list[Topic]:
+    """The topics of one file: one, or each partition of a partitioned topic."""
+    try:
+        read = json.loads(text)
+        whole = read.get("partitions") or {"": read}
+        cluster = _named("cluster", path, mapping) or path.rpartition("/")[2].partition(".")[0]
+        topic = _named("topic", path, mapping) or ""
+        return [
+            Topic(name.rpartition("/")[2] or topic, cluster, _ledgers(one), dict(one["cursors"]))
+            for name, one in whole.items()
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise AuditError(
+            f"{path}: it is no output of stats-internal ({error!r}); save it unchanged"
+        ) from None
+
+
+def _named(name: str, path: str, mapping: Mapping) -> str | None:
+    found = re.search(mapping.from_path[name], path) if name in mapping.from_path else None
+    return found[1] if found else mapping.constants.get(name)
+
+
+def _ledgers(one: dict[str, Any]) -> list[tuple[int, int]]:
+    """Id and number of entries of each ledger; the current one's is a field of its own."""
+    sizes = [(int(ledger["ledgerId"]), int(ledger["entries"])) for ledger in one["ledgers"]]
+    if sizes:
+        current, entries = sizes[-1]
+        sizes[-1] = (current, max(entries, int(one["currentLedgerEntries"])))
+    return sizes
+
+
+def _place(text: str) -> tuple[int, int]:
+    ledger, entry = text.split(":")[:2]
+    return int(ledger), int(entry)
+
+
+def _after(topic: Topic, place: tuple[int, int]) -> int:
+    """The number of entries after a position."""
+    ledger, entry = place
+    return sum(
+        size if number > ledger else max(0, size - entry - 1)
+        for number, size in topic.ledgers
+        if number >= ledger
+    )
+
+
+def figures_of(topic: Topic, cursor: dict[str, Any]) -> dict[str, Any]:
+    """A cursor's distance from the end of the log, its ack holes, and its backlog, in entries."""
+    ranges = [
+        tuple(map(int, found)) for found in _RANGE.findall(str(cursor.get("individuallyDeletedMessages", "")))
+    ]
+    deleted = sum(
+        _after(topic, (low, low_entry)) - _after(topic, (high, high_entry))
+        for low, low_entry, high, high_entry in ranges
+    )
+    behind = _after(topic, _place(cursor["markDeletePosition"]))
+    return {
+        "mark_delete": cursor["markDeletePosition"],
+        "after_mark_delete": behind,
+        "individually_deleted": deleted,
+        "ack_holes": len(ranges),
+        "backlog": behind - deleted,
+        "replicated": any(name.endswith(_REPLICATED) for name in cursor.get("properties") or {}),
+    }
+
+
+def positions(topics: Sequence[Topic]) -> list[dict[str, Any]]:
+    """For each subscription, and each cluster that it could leave for another one: what would repeat."""
+    names = sorted({topic.name for topic in topics})
+    return [pair for name in names for pair in _pairs([one for one in topics if one.name == name])]
+
+
+def _pairs(topics: list[Topic]) -> list[dict[str, Any]]:
+    ordered = sorted(topics, key=lambda one: one.cluster)
+    subscriptions = sorted(
+        {
+            name
+            for topic in topics
+            for name in topic.cursors
+            if not _REPLICATOR.match(name) and ".dedup" not in name
+        }
+    )
+    return [
+        _pair(source, target, name)
+        for name in subscriptions
+        for source in ordered
+        for target in ordered
+        if source is not target and name in source.cursors
+    ]
+
+
+def _pair(source: Topic, target: Topic, name: str) -> dict[str, Any]:
+    own = figures_of(source, source.cursors[name])
+    other = figures_of(target, target.cursors[name]) if name in target.cursors else None
+    waiting = _not_replicated(source, target.cluster)
+    repeats = None
+    if other:
+        unread_there = max(0, own["backlog"] - waiting) if waiting is not None else 0
+        repeats = max(0, other["backlog"] - unread_there)
+    return {
+        "topic": source.name,
+        "subscription": name,
+        "from": source.cluster,
+        "to": target.cluster,
+        "source": own,
+        "target": other,
+        "not_replicated": waiting,
+        "behind": other["after_mark_delete"] - own["after_mark_delete"] if other else None,
+        "repeated_most": repeats,
+        "ack_holes_most": min(repeats, own["individually_deleted"]) if repeats is not None else None,
+    }
+
+
+def _not_replicated(source: Topic, target: str) -> int | None:
+    """Entries that the source has not sent to the target yet; None without a replicator between them."""
+    for name, cursor in source.cursors.items():
+        found = _REPLICATOR.match(name)
+        if found and found[1] == target:
+            return figures_of(source, cursor)["backlog"]
+    return None

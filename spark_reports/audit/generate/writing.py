@@ -1,0 +1,131 @@
+"""Writes copies of a run as log files, with truth.json beside them.
+
+Rules: everything is written into a folder beside the result's and moved at the end. One copy at a time is in
+memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from spark_reports.audit.generate.logs import EPOCH_US, Log
+
+COPIES_OF_A_FILE = 400
+"""Copies in one file: about ten million rows of the longest run."""
+OPERATIONS = {"publish": "send", "deliver": "process", "ack": "settle"}
+
+
+def write_copies(log: Log, copies: int, kind: str, folder: Path) -> list[Path]:
+    """Files with the copies 0 to `copies` - 1 in the format `kind`."""
+    made = []
+    for first in range(0, copies, COPIES_OF_A_FILE):
+        chosen = range(first, min(copies, first + COPIES_OF_A_FILE))
+        path = folder / f"log-{first // COPIES_OF_A_FILE:04}.{SUFFIXES[kind]}"
+        WRITERS[kind](path, log, chosen)
+        made.append(path)
+    return made
+
+
+def truth_of(log: Log, copies: int, rows: int) -> dict[str, Any]:
+    """The content of truth.json."""
+    group = {"subscription": "billing", "topic": "orders"}
+    return {
+        "format": 1,
+        "rows": rows,
+        "copies": copies,
+        "simulator": log.truth["simulator"],
+        "groups": [{**group, "partition": str(copy), **log.truth["figures"]} for copy in range(copies)],
+    }
+
+
+def _instants(log: Log, copy: int) -> np.ndarray:
+    return np.asarray(log.columns["at_us"], np.int64) + (EPOCH_US + copy * log.length_us)
+
+
+def _write_parquet(path: Path, log: Log, copies: range) -> None:
+    texts = {
+        name: pa.array(log.columns[name], pa.string()).dictionary_encode()
+        for name in ("kind", "cluster", "topic", "subscription", "consumer")
+    }
+    ids = pa.array(log.columns["message_id"], pa.int64())
+    writer = None
+    for copy in copies:
+        own = {"ts": pa.array(_instants(log, copy)), "partition": pa.array(np.full(log.rows, copy, np.int32))}
+        table = pa.table({**own, "message_id": ids, **texts})
+        writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
+        writer.write_table(table)
+    if writer:
+        writer.close()
+
+
+def _canonical(log: Log, copies: range) -> Iterator[dict[str, Any]]:
+    names = [name for name in log.columns if name != "at_us"]
+    for copy in copies:
+        for at, *values in zip(_instants(log, copy).tolist(), *(log.columns[name] for name in names)):
+            row = dict(zip(names, values))
+            yield {"ts": at, "partition": copy, **{name: one for name, one in row.items() if one is not None}}
+
+
+def _write_json_lines(path: Path, log: Log, copies: range) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in _canonical(log, copies):
+            file.write(f"{json.dumps(row, separators=(',', ':'))}\n")
+
+
+def _write_csv(path: Path, log: Log, copies: range) -> None:
+    names = ["ts", "partition", *(name for name in log.columns if name != "at_us")]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(_canonical(log, copies))
+
+
+def _write_spans(path: Path, log: Log, copies: range) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in _canonical(log, copies):
+            file.write(f"{json.dumps(_export(row), separators=(',', ':'))}\n")
+
+
+def _export(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as one span in an OTLP export."""
+    values = {
+        "messaging.operation.type": OPERATIONS[row["kind"]],
+        "messaging.operation.name": row["kind"],
+        "messaging.destination.name": row["topic"],
+        "messaging.destination.partition.id": str(row["partition"]),
+        "messaging.message.id": str(row["message_id"]),
+        "messaging.destination.subscription.name": row.get("subscription"),
+        "messaging.client.id": row.get("consumer"),
+    }
+    span = {
+        "traceId": f"{row['partition']:032x}",
+        "spanId": f"{row['message_id']:016x}",
+        "name": f"{OPERATIONS[row['kind']]} {row['topic']}",
+        "startTimeUnixNano": str(row["ts"] * 1000),
+        "attributes": _attributes(values),
+    }
+    resource = {"attributes": _attributes({"cloud.region": row["cluster"]})}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}
+
+
+def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": name, "value": {"stringValue": value}} for name, value in values.items() if value is not None
+    ]
+
+
+WRITERS: dict[str, Callable[[Path, Log, range], None]] = {
+    "parquet": _write_parquet,
+    "jsonl": _write_json_lines,
+    "csv": _write_csv,
+    "spans": _write_spans,
+}
+SUFFIXES = {"parquet": "parquet", "jsonl": "jsonl", "csv": "csv", "spans": "otlp.json"}
