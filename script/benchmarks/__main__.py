@@ -32,6 +32,7 @@ PARTS = (
     "broadcast",
     "sweep",
     "spark",
+    "audit",
 )
 
 

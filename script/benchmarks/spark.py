@@ -142,7 +142,7 @@ def _report(folder: str) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "duplicates": duplicates,
-        "peak_bytes": peak_memory_bytes() + _java_peak_bytes(),
+        "peak_bytes": peak_memory_bytes() + java_peak_bytes(),
     }
 
 
@@ -155,7 +155,7 @@ def _query(folder: str) -> dict[str, Any]:
     spark.sql(f"CREATE TEMPORARY VIEW trace AS SELECT *, _metadata.file_name AS run FROM parquet.`{folder}`")
     answer: list[Any] = []
     seconds = seconds_of(lambda: answer.extend(spark.sql(QUERY).collect()))
-    return {"seconds": seconds, **answer[0].asDict(), "peak_bytes": peak_memory_bytes() + _java_peak_bytes()}
+    return {"seconds": seconds, **answer[0].asDict(), "peak_bytes": peak_memory_bytes() + java_peak_bytes()}
 
 
 def _duckdb(folder: str) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _session() -> Any:
     return spark
 
 
-def _java_peak_bytes() -> int:
+def java_peak_bytes() -> int:
     """The most memory that a Java child of this process has held, bytes."""
     peak = 0
     for status in Path("/proc").glob("[0-9]*/status"):
