@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from django import db
 from django.db import close_old_connections, connection
@@ -133,13 +133,13 @@ class Row:
 
 def make_report(report_id: str, attempt: int) -> str:
     """Make the report of this attempt and return its state. An error is recorded in the row."""
-    report = _when_the_database_is_there(lambda: _taken(report_id, attempt))
+    report = when_the_database_is_there(lambda: _taken(report_id, attempt))
     if report is None:
         return "given up"
     row = Row(report)
-    with row, _StopsWith(row):
+    with row, StopsWith(row):
         ended = _ended(report, row)
-    _when_the_database_is_there(lambda: record_progress(report, {"finished_at": timezone.now(), **ended}))
+    when_the_database_is_there(lambda: record_progress(report, {"finished_at": timezone.now(), **ended}))
     return str(ended["state"])
 
 
@@ -151,7 +151,7 @@ def _taken(report_id: str, attempt: int) -> Report | None:
     return Report.objects.get(pk=report_id, attempt=attempt)
 
 
-def _when_the_database_is_there(write: Callable[[], Any]) -> Any:
+def when_the_database_is_there(write: Callable[[], Any]) -> Any:
     """Write now, or as soon as the database can be reached. Raises its error after `DATABASE_WAIT_S`."""
     end_s = time.monotonic() + DATABASE_WAIT_S
     while True:
@@ -195,7 +195,7 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
     except Exception as error:
         # Spark and its JVM may raise any exception here: the row must not stay "running".
         log.exception("Report %s failed", report.pk)
-        _forget_broken_session()
+        forget_broken_session()
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             remove_files(report)
             return failed | {
@@ -253,7 +253,7 @@ def _replayed(report: Report, row: Row, path: Path) -> Path:
     return path
 
 
-def _forget_broken_session() -> None:
+def forget_broken_session() -> None:
     """End the worker if the Spark session's JVM has died, since it cannot make another report.
 
     The worker's supervisor starts another one.
@@ -270,10 +270,16 @@ def _forget_broken_session() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
-class _StopsWith:
-    """Cancels the report when a signal stops the worker, so that the worker ends within seconds."""
+class Stoppable(Protocol):
+    """What ends when the worker is stopped: a report, or an experiment."""
 
-    def __init__(self, row: Row) -> None:
+    stopping: threading.Event
+
+
+class StopsWith:
+    """Cancels a report or experiment when a signal stops the worker, which ends within seconds."""
+
+    def __init__(self, row: Stoppable) -> None:
         self.row = row
         self._before: dict[int, Any] = {}
 

@@ -17,6 +17,9 @@ from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.system.measured import Measure
 
+SCENARIO = "scenario"
+"""The axis of an experiment that compares scenarios; its values are their names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -51,9 +54,11 @@ class Wanted:
 class Experiment:
     """An experiment as its file declares it.
 
-    `scenario_text` is the text of the scenario, whichever way the file names it. `phases` is the number of
-    offsets of the faults within a period, random ones if they are `drawn`, else evenly spaced. `cheaper` has
-    the path of each axis whose values have a cheaper end, and `larger` or `smaller`.
+    `scenario_text` is the text of the scenario, whichever way the file names it. Where several scenarios are
+    compared, `compared` has the text of each by its name, the axis `SCENARIO` their names, and
+    `scenario_text` is the first one. `phases` is the number of offsets of the faults within a period, random
+    ones if they are `drawn`, else evenly spaced. `cheaper` has the path of each axis whose values have a
+    cheaper end, and `larger` or `smaller`.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Experiment:
     wanted: Wanted | None = None
     cheaper: tuple[tuple[str, str], ...] = ()
     measured: tuple[str, ...] = ()  # the names of the wanted measures, none: all of the protocol
+    compared: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -91,12 +97,14 @@ class Experiment:
 
     def scenario_at(self, point: Point, seed: int | None = None) -> Scenario:
         """The scenario of a point. Raises ScenarioError."""
+        values = dict(point.values)
+        name = values.pop(SCENARIO, "") if self.compared else ""
         return load_scenario_text(
-            self.scenario_text,
-            self.scenario_source,
+            dict(self.compared)[name] if name else self.scenario_text,
+            f"{SCENARIO}.{name}" if name else self.scenario_source,
             seed=seed,
             until_us=self.until_us,
-            overrides=tuple(point.values.items()),
+            overrides=tuple(values.items()),
         )
 
     def offsets_us(self, scenario: Scenario, point: Point, seed: int) -> list[int]:
@@ -114,7 +122,7 @@ class Experiment:
         return {
             "name": self.name,
             "title": self.title,
-            "scenario": self.scenario_text,
+            "scenario": dict(self.compared) if self.compared else self.scenario_text,
             "grid": {axis.path: list(axis.values) for axis in self.axes},
             "seeds": list(self.seeds),
             "phases": {"drawn": self.phases} if self.drawn else self.phases,

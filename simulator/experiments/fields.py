@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from simulator.experiments.experiment import SCENARIO
 from simulator.scenarios.problems import Problem, Problems, ScenarioError, Suggestion, Wrong, suggestion
 from simulator.scenarios.tree import Node
 
 Value = TypeVar("Value")
-
-SCENARIO = "scenario"
-"""The source of problems in a scenario that is written in the experiment's file."""
 
 
 class Fields:
@@ -45,9 +43,13 @@ class Fields:
 
     def placed_in_block(self, root: Node, problem: Problem) -> Problem:
         """A problem of a scenario that is a literal block (`scenario: |`), with its place in this file."""
-        node = root.value["scenario"]
+        source, _, name = problem.source.partition(".")
+        node = root.value[SCENARIO]
+        node = node.value.get(name) if isinstance(node.value, dict) else node
+        if source != SCENARIO or problem.line is None or node is None:
+            return problem
         head = self._lines[node.line - 1].split("#")[0].rstrip()
-        if problem.source != SCENARIO or problem.line is None or not head.endswith(("|", "|-", "|+")):
+        if not head.endswith(("|", "|-", "|+")):
             return problem
         written = self._lines[node.line]
         indent = len(written) - len(written.lstrip())

@@ -21,7 +21,7 @@ PHASES_MAX = 10_000
 """The most phases: at this number, those of a one-second period are 100 us apart."""
 
 ENDS = ("larger", "smaller")
-OWN_KEYS = {"seed": "seeds", "until": "until"}
+OWN_KEYS = {"seed": "seeds", "until": "until", "scenario": "scenario"}
 """Paths of the scenario for which an experiment has a key of its own."""
 
 

@@ -43,11 +43,16 @@ class Points:
     def check(self, experiment: Experiment) -> None:
         """Check every scenario, and what the experiment needs of them; `experiment` has its phases now."""
         moves = experiment.phases > 1 or experiment.drawn
-        unchecked = True
+        unchecked, measures = True, None
         for point in experiment.points:
             scenario = self._scenario_at(point)
             if scenario is None:
                 continue
+            found = protocol_of(scenario).measured.measures
+            measures = measures or found
+            if found != measures and not self._fields.has_problem_at("scenario"):
+                what = "the scenarios do not have the same measures"
+                self._fields.fail(self._root, "scenario", what, "compare scenarios of one protocol")
             if moves and (why := _unmovable(scenario)) and not self._fields.has_problem_at("phases"):
                 values = ", ".join(f"{path}={value}" for path, value in point.values.items())
                 self._fields.fail(self._root, "phases", f"with {values}, {why[0]}", why[1])
@@ -61,10 +66,12 @@ class Points:
             return self._experiment.scenario_at(point)
         except ScenarioError as error:
             for problem in error.kept:
-                key = (problem.source, problem.path, problem.what)
+                placed = self._placed(problem, point)
+                # a value of a path with `*` has the same problem at each member
+                key = (placed.source, placed.path, placed.what)
                 if key not in self._seen:
                     self._seen[key] = None
-                    self._fields.extend([self._placed(problem, point)])
+                    self._fields.extend([placed])
             return None
 
     def _placed(self, problem: Problem, point: Point) -> Problem:

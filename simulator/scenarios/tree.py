@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,6 +51,8 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
 }
 NOTHING = object()
 """The value of an override that removes its key."""
+EVERY = "*"
+"""The step of an override's path that stands for every member of a mapping."""
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)")
 
 
@@ -176,7 +179,8 @@ def _most_open_brackets(text: str) -> int:
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
     """Set each `path=value` in the tree and return the problems.
 
-    The value is read as YAML; an empty value removes the key.
+    The value is read as YAML; an empty value removes the key. A step `*` stands for every member of a
+    mapping.
     """
     problems: list[Problem] = []
     for path, text in overrides:
@@ -188,10 +192,34 @@ def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Pr
             continue
         problems.extend(found)
         _forget_places(value)
-        problem = _put(root, path, value)
-        if problem is not None:
-            problems.append(problem)
+        steps = _steps(path)
+        places = _without_wildcards(root, steps)
+        if steps and not places:
+            problems.append(value.problem(path, "nothing is there", "* stands for the members of a mapping"))
+        for place in places:
+            own = value if value.value is NOTHING else deepcopy(value)
+            problem = _put(root, path, place, own)
+            if problem is not None:
+                problems.append(problem)
     return problems
+
+
+def _without_wildcards(root: Node, steps: list[str | int]) -> list[list[str | int]]:
+    """The paths that a path with steps `*` stands for, in the order of the file."""
+    found: list[tuple[list[str | int], Node | None]] = [([], root)]
+    for step in steps:
+        longer: list[tuple[list[str | int], Node | None]] = []
+        for path, node in found:
+            members = node.value if node is not None else None
+            if isinstance(members, list):
+                item = members[step] if isinstance(step, int) and step < len(members) else None
+                longer.append(([*path, step], item))
+                continue
+            members = members if isinstance(members, dict) else {}
+            names = list(members) if step == EVERY else [step]
+            longer += [([*path, name], members.get(name)) for name in names]
+        found = longer
+    return [path for path, _ in found]
 
 
 def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
@@ -332,9 +360,8 @@ def _forget_places(node: Node) -> None:
         _forget_places(member)
 
 
-def _put(root: Node, path: str, value: Node) -> Problem | None:
-    """Set the value at `path`, creating missing mappings on the way."""
-    steps = _steps(path)
+def _put(root: Node, path: str, steps: list[str | int], value: Node) -> Problem | None:
+    """Set the value at the steps of `path`, creating missing mappings on the way."""
     if not steps:
         right = "write the path with dots, such as clusters.us-east.settings.x, and [0] for an item of a list"
         return value.problem(path, "is not a path", right)

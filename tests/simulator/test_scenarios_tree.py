@@ -165,3 +165,30 @@ def test_deeply_nested_plain_values_are_truncated():
     for _ in range(DEEPEST_NESTING * 200):
         value = [value]
     assert node_of(value, "command").plain()  # and no RecursionError
+
+
+def test_a_wildcard_stands_for_every_member_of_a_mapping():
+    root, _ = read_tree("consumers: {a: {x: 1}, b: {x: 2}}\ncommands: [{at: {y: 1, z: 2}}]\n", "f")
+    pairs = [
+        ("consumers.*.x", "{deep: 7}"),
+        ("consumers.a.x.deep", "8"),
+        ("commands[0].at.*", "3"),
+        ("consumers.*.w", "5"),
+    ]
+    assert apply_overrides(root, pairs) == []
+    assert root.plain() == {
+        "consumers": {"a": {"x": {"deep": 8}, "w": 5}, "b": {"x": {"deep": 7}, "w": 5}},
+        "commands": [{"at": {"y": 3, "z": 3}}],
+    }
+    assert apply_overrides(root, [("consumers.*.x", "")]) == []
+    assert root.plain()["consumers"] == {"a": {"w": 5}, "b": {"w": 5}}
+
+
+def test_a_wildcard_without_members_is_a_problem():
+    root, _ = read_tree("consumers: {}\ncommands: [1]\n", "f")
+    for path, what in {
+        "consumers.*.x": "nothing is there",
+        "nothing.*.x": "nothing is there",
+        "commands.*": "nothing to set at step '*'",
+    }.items():
+        assert [problem.what for problem in apply_overrides(root, [(path, "1")])] == [what]

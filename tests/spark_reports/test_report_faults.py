@@ -27,7 +27,7 @@ def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Re
     settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
     monkeypatch.setattr(report_worker, "DATABASE_PAUSE_S", 0.05)
     monkeypatch.setattr(report_worker, "WRITE_EVERY_S", 0.04)
-    monkeypatch.setattr(report_worker, "_forget_broken_session", lambda: None)
+    monkeypatch.setattr(report_worker, "forget_broken_session", lambda: None)
     lab = new_lab({"scenario": "region-down"}).lab
     return Report.objects.create(
         lab=lab, title="Region down", scenario_text=lab.scenario_text, seed=1, until_us=9_000_000

@@ -1,6 +1,7 @@
-"""Removes unused labs with their commands and reports, and report files without a row.
+"""Removes unused labs with their commands and reports, old experiments, and files without a row.
 
-Rules: a lab is old when it was neither opened nor moved for a number of days. Rows are deleted in small
+Rules: a lab is old when it was neither opened nor moved for a number of days, an experiment when it was
+started so long ago and has ended. Rows are deleted in small
 transactions, so that other writers wait only briefly. A lab that a server runs now counts as in use. Files
 are deleted after their rows.
 """
@@ -8,13 +9,16 @@ are deleted after their rows.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from visualizer.experiments.models import FOLDER, Experiment
 from visualizer.models import Lab
 from visualizer.reports.models import Report
 
@@ -25,7 +29,7 @@ LABS_AT_ONCE = 50
 """Labs deleted in one transaction, which takes about 50 ms: shorter than any writer's lock timeout."""
 
 FRESH_FILE = timedelta(hours=1)
-"""A report's folder younger than this may belong to a row that is being written."""
+"""A folder younger than this may belong to a row that is being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,13 @@ class Cleaned:
 
     labs: int
     reports: int
+    experiments: int
     orphans: int
     orphan_bytes: int
 
 
 def clean(days: int, dry_run: bool) -> Cleaned:
-    """Remove old labs, and files that belong to no report.
+    """Remove old labs and experiments, and files that belong to no report or experiment.
 
     A lab is old when it was not used for `days` days. With `dry_run` they are only counted.
     """
@@ -48,24 +53,38 @@ def clean(days: int, dry_run: bool) -> Cleaned:
     while not dry_run and (some := list(old.values_list("pk", flat=True)[:LABS_AT_ONCE])):
         # The condition again: a lab may have been opened since the first query.
         Lab.objects.filter(pk__in=some, used_at__lt=timezone.now() - timedelta(days=days)).delete()
-    orphans = _orphans()
+    experiments = _old_experiments(days)
+    count = experiments.count()
+    for row in [] if dry_run else list(experiments):
+        row.delete()
+    orphans = [
+        *_orphans("reports", Report.objects.values_list("pk", flat=True)),
+        *_orphans(FOLDER, Experiment.objects.values_list("pk", flat=True)),
+    ]
     orphan_bytes = sum(_bytes_of(folder) for folder in orphans)
     if not dry_run:
         for folder in orphans:
             shutil.rmtree(folder, ignore_errors=True)
-    return Cleaned(labs, reports, len(orphans), orphan_bytes)
+    return Cleaned(labs, reports, count, len(orphans), orphan_bytes)
 
 
-def _orphans() -> list[Path]:
-    """Folders of reports that have no row any more."""
-    place = Path(settings.DATA_DIR) / "reports"
+def _old_experiments(days: int) -> QuerySet[Experiment]:
+    """The experiments that were started long ago and have ended."""
+    over = (Experiment.State.DONE, Experiment.State.FAILED, Experiment.State.CANCELLED)
+    long_ago = timezone.now() - timedelta(days=days)
+    return Experiment.objects.filter(created_at__lt=long_ago, state__in=over).defer("text", "results")
+
+
+def _orphans(kind: str, ids: Iterable[str]) -> list[Path]:
+    """Folders of reports or experiments that have no row any more."""
+    place = Path(settings.DATA_DIR) / kind
     before_s = (timezone.now() - FRESH_FILE).timestamp()
     folders = (
         [path for path in sorted(place.iterdir()) if path.is_dir() and path.stat().st_mtime < before_s]
         if place.is_dir()
         else []
     )
-    known = set(Report.objects.values_list("pk", flat=True))
+    known = set(ids)
     return [folder for folder in folders if folder.name not in known]
 
 

@@ -43,6 +43,12 @@ LABS_PER_CLIENT = 2_000
 REPORTS_PER_CLIENT = 30
 """Reports of one address that are queued or made at once; the queue takes turns among addresses."""
 
+EXPERIMENTS_PER_CLIENT = 5
+"""Experiments of one address that are queued or run at once; the queue takes turns among addresses."""
+
+EXPERIMENTS_KEPT_PER_CLIENT = 200
+"""Experiments of one address that are kept, up to a few megabytes each."""
+
 STUDIES_PER_CLIENT, COMPARISONS_PER_CLIENT = 3, 2
 """Set-ups of one address that are studied at once, and comparisons that run for it.
 

@@ -9,6 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from spark_reports.protocols.manifest import Command
+
 NAME = "generate"
 HELP = "make consumption logs from a simulated failover, with the truth that an audit must find"
 ROWS_MOST = 1_000_000_000

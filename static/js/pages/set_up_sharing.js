@@ -1,4 +1,4 @@
-/** Sharing a set-up: copies its YAML or a link to it, or downloads it. */
+/** Sharing a set-up: copies its YAML or a link to it, downloads it, or opens it as an experiment. */
 
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { element, required, setText } from "../render/dom.js";
@@ -24,6 +24,10 @@ export function makeSharing({ document, root, window, getYaml, isForm }) {
   }
 
   return {
+    /** Opens the page of experiments with this set-up. */
+    async experiment() {
+      window.location.assign(root.dataset.experiments + (isForm() ? window.location.search : await fragmentOf(getYaml())));
+    },
     copyYaml: () => copy(getYaml(), "The YAML is copied."),
     async copyLink() {
       const page = window.location.origin + window.location.pathname;

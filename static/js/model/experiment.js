@@ -1,0 +1,85 @@
+/**
+ * The results of an experiment as texts and places of a chart. Pure.
+ *
+ * @typedef {{name: string, title: string, unit: string}} Measure
+ * @typedef {{median: number | null, p95: number | null, largest: number | null}} Figures
+ * @typedef {object} PointResults
+ * @property {number} number
+ * @property {string[]} values one for each axis
+ * @property {number} finished
+ * @property {number} failed
+ * @property {number} never runs that never reached what is measured
+ * @property {[value: number, runs: number][]} dots
+ * @property {{[measure: string]: Figures}} figures
+ * @property {number | null} within runs within the wanted bound
+ * @property {number | null} median_run
+ * @property {number | null} worst_run
+ *
+ * @typedef {object} Results
+ * @property {number} runs
+ * @property {string} measure the one that is drawn
+ * @property {Measure[]} measures
+ * @property {string[]} axes
+ * @property {number | null} at_most the wanted bound
+ * @property {PointResults[]} points
+ * @property {{run: number, point: number, seed: number, reason: string}[]} failed
+ */
+
+import { shortSpan } from "./answer.js";
+import { capitalised, whole } from "./format.js";
+
+/** Most parts of an axis of the chart. */
+const MOST_TICKS = 6;
+
+/** @param {Results} results @returns {Measure} */
+export const mainMeasure = (results) => results.measures.find((one) => one.name === results.measure) ?? results.measures[0];
+
+/** @param {string} unit @param {number | null} value @returns {string} "12", "1.4 s", "never" */
+export const valueWords = (unit, value) => (value === null ? "never" : unit === "us" ? shortSpan(value) : whole(value));
+
+/** @param {Results} results @param {PointResults} point @returns {string} "500", or "period 500, queue 10" where several parameters vary */
+export function pointLabel(results, point) {
+  if (point.values.length === 0) return "as written";
+  if (point.values.length === 1) return point.values[0];
+  return point.values.map((value, at) => `${lastStep(results.axes[at])} ${value}`).join(", ");
+}
+
+/** @param {string} path @returns {string} the last name of a dotted path */
+const lastStep = (path) => path.slice(path.lastIndexOf(".") + 1);
+
+/** @param {Results} results @returns {string} the headline: the lowest and the highest median with their settings */
+export function headline(results) {
+  const measure = mainMeasure(results);
+  const known = results.points.filter((point) => point.finished > 0);
+  if (!known.length) return "No run is finished yet";
+  const medianOf = (point) => point.figures[measure.name].median;
+  const order = [...known].sort((one, other) => (medianOf(one) ?? Infinity) - (medianOf(other) ?? Infinity));
+  const [low, high] = [order[0], order[order.length - 1]];
+  const words = (point) => valueWords(measure.unit, medianOf(point));
+  const title = capitalised(measure.title);
+  if (known.length === 1) return `${title}: median ${words(low)}`;
+  if (medianOf(low) === medianOf(high)) return `${title}: median ${words(low)} with every setting`;
+  return `${title}: median ${words(low)} with ${pointLabel(results, low)}, ${words(high)} with ${pointLabel(results, high)}`;
+}
+
+/** The measures beside the main one that are not 0 everywhere. @param {Results} results @returns {Measure[]} */
+export const otherMeasures = (results) =>
+  results.measures.filter((one) => one.name !== results.measure && results.points.some((point) => point.finished && point.figures[one.name].largest !== 0));
+
+/**
+ * The axis of the chart: from 0 to a round number that is not below any value or the bound.
+ * @param {Results} results
+ * @returns {{most: number, ticks: number[]}}
+ */
+export function axisOf(results) {
+  const values = results.points.flatMap((point) => point.dots.map(([value]) => value));
+  const highest = Math.max(1, results.at_most ?? 0, ...values);
+  const rough = highest / MOST_TICKS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10));
+  const count = Math.ceil(highest / step);
+  return { most: count * step, ticks: Array.from({ length: count + 1 }, (_, at) => at * step) };
+}
+
+/** The radius of a dot that stands for some runs, px: its area grows with their number. @param {number} runs */
+export const radiusOf = (runs) => Math.min(9, 3 * Math.sqrt(runs));

@@ -1,0 +1,147 @@
+"""Writes the text of an experiment from the form: one parameter varied, or two scenarios compared.
+
+Rules: no value is checked here. What was typed is written into the text, and the experiment reader reports
+its problems. A base is My set-up (the query of its page), a built-in scenario, or a text of the visitor.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from simulator import ScenarioError, scenario_names
+from visualizer.experiments.parameters import Offered, offered
+from visualizer.experiments.reading import TEXT_MOST, problem_of
+from visualizer.labs.definitions import builtin_scenario, read_scenario
+from visualizer.live.wire import Refused
+from visualizer.pages.scenario_reading import read_in_turn
+from visualizer.setups.form import composed
+from visualizer.setups.reading import values_from
+
+SET_UP, OWN_TEXT = "set-up", "text"
+"""Kinds of a base beside the names of built-in scenarios."""
+
+FIELD_MOST = 2_000
+"""Most characters of one field of the form that are read."""
+
+LONGEST_NAME = 60
+"""Most characters of the name of a compared scenario."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./%+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A scenario that an experiment begins from: its text, and how the experiment's file names it."""
+
+    text: str
+    written: str
+    title: str
+    name: str
+    problems: tuple[dict[str, Any], ...] = ()
+
+    def parameters(self) -> tuple[Offered, ...]:
+        """The parameters to offer, none for a text with problems."""
+        return () if self.problems else read_in_turn(offered, self.text)
+
+
+def base_of(given: Any) -> Base:
+    """The base of a request: {kind, query, text}. Raises Refused."""
+    given = given if isinstance(given, dict) else {}
+    kind, text = given.get("kind"), given.get("text")
+    if kind == SET_UP:
+        text = "".join(f"{line.text}\n" for line in composed(values_from(_query(given.get("query")))))
+    elif kind != OWN_TEXT:
+        if kind not in scenario_names():
+            raise Refused(
+                "unknown-scenario",
+                f"There is no built-in scenario {str(kind)[:60]!r}.",
+                "Choose one of the list.",
+            )
+        scenario = builtin_scenario(kind)
+        return Base(scenario.canonical_text, kind, scenario.title, kind)
+    if not isinstance(text, str) or len(text) > TEXT_MOST:
+        raise Refused(
+            "bad-field", "The scenario is no text that can be taken.", f"At most {TEXT_MOST:,} characters."
+        )
+    try:
+        scenario = read_in_turn(read_scenario, text, None)
+    except ScenarioError as error:
+        return Base(text, "", "", "", tuple(problem_of(one) for one in error.problems))
+    return Base(text, "", scenario.title, scenario.name)
+
+
+def _query(text: Any) -> dict[str, str]:
+    query = text if isinstance(text, str) and len(text) <= 2 * FIELD_MOST else ""
+    return dict(parse_qsl(query.lstrip("?"), keep_blank_values=True, max_num_fields=400))
+
+
+def one_parameter(base: Base, parameter: Offered, given: Mapping[str, Any]) -> str:
+    """The text of an experiment that varies one parameter of a base."""
+    path, one = _scalar(parameter.path), parameter.parameter
+    lines = [
+        "format: 1",
+        f"name: {_scalar(f'by-{one.name}')}",
+        f"title: {_scalar(f'{one.label}: {base.title}')}",
+        *_scenario("scenario", base, 0),
+        "grid:",
+        f"  {path}: [{', '.join(_scalar(value) for value in _values(given))}]",
+        *_runs(given),
+    ]
+    if one.cheaper and any(line.startswith("wanted:") for line in lines):
+        lines.append(f"cheaper: {{{path}: {one.cheaper}}}")
+    return "\n".join([*lines, ""])
+
+
+def comparison(one: Base, other: Base, given: Mapping[str, Any]) -> str:
+    """The text of an experiment that compares two scenarios."""
+    names = [_field(given, key) or base.name or key for key, base in (("name", one), ("name2", other))]
+    if names[0] == names[1]:
+        names[1] += "-2"
+    lines = [
+        "format: 1",
+        "name: comparison",
+        f"title: {_scalar(f'{names[0]} and {names[1]}')}",
+        "scenario:",
+        *_scenario(_scalar(names[0][:LONGEST_NAME]), one, 1),
+        *_scenario(_scalar(names[1][:LONGEST_NAME]), other, 1),
+        *_runs(given),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _scenario(key: str, base: Base, depth: int) -> list[str]:
+    """A scenario by its name, or as a block of text."""
+    before = "  " * depth
+    if base.written:
+        return [f"{before}{key}: {base.written}"]
+    return [f"{before}{key}: |", *(f"{before}  {line}".rstrip() for line in base.text.splitlines())]
+
+
+def _runs(given: Mapping[str, Any]) -> list[str]:
+    """Seeds, phases and the wanted bound."""
+    lines = [f"{key}: {_scalar(value)}" for key in ("seeds", "phases") if (value := _field(given, key))]
+    if bound := _field(given, "at_most"):
+        pairs = [("measure", _field(given, "measure") or "duplicates"), ("at_most", bound)]
+        pairs += [(key, value) for key in ("share", "confidence") if (value := _field(given, key))]
+        lines.append(f"wanted: {{{', '.join(f'{key}: {_scalar(value)}' for key, value in pairs)}}}")
+    return lines
+
+
+def _values(given: Mapping[str, Any]) -> list[str]:
+    """The typed values: separated by commas outside of braces."""
+    parts = re.split(r",(?![^{]*\})", _field(given, "values"))
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _field(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value.strip()[:FIELD_MOST] if isinstance(value, str) else ""
+
+
+def _scalar(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,251 @@
+"""Pages and answers about experiments.
+
+Rules: GET never makes anything. A POST comes from a page of this site or from a script; what changes an
+experiment has its owner's token. Refusals are {code, error, hint} with a matching status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from simulator import ScenarioError
+from visualizer.experiments.files import DOWNLOADS, TEXT
+from visualizer.experiments.form import checked, choices
+from visualizer.experiments.models import Experiment, ask_to_cancel, give_up_on_the_silent, requeue
+from visualizer.experiments.reading import RUNS_MOST, experiment_of
+from visualizer.experiments.requests import check_waiting, new_experiment, queue
+from visualizer.experiments.runs import run_number, scenario_of_run
+from visualizer.experiments.status import listed, status_of
+from visualizer.labs.definitions import new_lab
+from visualizer.live.origin import may_post
+from visualizer.live.wire import Refused, json_object
+from visualizer.pages.views import instant_of, to_page
+from visualizer.questions.questions import refusal
+from visualizer.reports.files import PAGE_POLICY
+
+STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+ASKED_MOST = 500
+"""Most experiments that a browser may ask about at once; an address keeps at most 200."""
+
+View = Callable[..., HttpResponse]
+
+
+def _posts(example: str) -> Callable[[View], View]:
+    """Decorates a view `view(request, given, …)` for a POST of this site's pages or of a script."""
+
+    def wrapped(view: View) -> View:
+        @csrf_exempt  # no cookie is used here; the origin and the owner's token are checked instead
+        @require_POST
+        @wraps(view)
+        def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
+            try:
+                if not may_post(request):
+                    raise Refused(
+                        "foreign-origin",
+                        "This page belongs to another site.",
+                        "Use the experiment's own page.",
+                    )
+                return view(request, json_object(request.body, example), **arguments)
+            except Refused as refused:
+                body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
+                return JsonResponse(body, status=STATUS.get(refused.code, 400))
+
+        return posting
+
+    return wrapped
+
+
+@csrf_exempt  # a POST is checked by `create`
+@require_http_methods(["GET", "HEAD", "POST"])
+def experiments(request: HttpRequest) -> HttpResponse:
+    """The page with the form and the visitor's experiments; a POST makes an experiment."""
+    if request.method == "POST":
+        return create(request)
+    begun = Experiment.objects.filter(pk=request.GET.get("from", "")).first()
+    text = "" if begun is None else begun.text
+    shown = {"bases": choices(), "text": text, "runs_most": RUNS_MOST}
+    return render(request, "experiments/experiments.html", shown)
+
+
+@_posts('{"yaml": "format: 1…"}')
+def create(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
+    """Make an experiment: {yaml} → 201 {id, token, url}, or 400 with every problem."""
+    text = given.get("yaml")
+    if not isinstance(text, str):
+        raise Refused("bad-field", "yaml is not a text.", 'Send {"yaml": "format: 1…"}.')
+    made = new_experiment(text, f"{request.scheme}://{request.get_host()}"[:300])
+    if made.row is None:
+        problems = list(made.reading.problems)
+        answer = {
+            "code": "bad-experiment",
+            "error": f"The experiment cannot be used: {len(problems)} problem(s).",
+            "hint": "Fix every place named and try again.",
+            "problems": problems,
+        }
+        return JsonResponse(answer, status=400)
+    url = reverse("experiments:experiment", args=[made.row.pk])
+    return JsonResponse({"id": made.row.pk, "token": made.token, "url": url}, status=201)
+
+
+@_posts('{"way": "parameter", "base": {"kind": "set-up"}}')
+def check(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
+    """Read the form: its text as YAML, every problem, the number of runs and the estimated time."""
+    return JsonResponse(checked(given), headers=NO_STORE)
+
+
+@_posts('{"experiments": [{"id": "…", "token": "…"}]}')
+def mine(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
+    """List the visitor's own experiments: {experiments: [{id, token}]} → {experiments, gone}."""
+    asked = given.get("experiments")
+    if (
+        not isinstance(asked, list)
+        or len(asked) > ASKED_MOST
+        or not all(isinstance(one, dict) for one in asked)
+    ):
+        raise Refused(
+            "bad-field",
+            "experiments is no list that can be taken.",
+            f'Give at most {ASKED_MOST} of {{"id", "token"}}.',
+        )
+    return JsonResponse(listed({str(one.get("id")): one.get("token") for one in asked}), headers=NO_STORE)
+
+
+@_posts('{"token": "…"}')
+def cancel(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
+    """Ask the worker to stop, and return the status."""
+    ask_to_cancel(_owned(experiment_id, given))
+    return JsonResponse(status_of(experiment_id))
+
+
+@_posts('{"token": "…"}')
+def again(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
+    """Queue a failed or cancelled experiment again for its missing runs, and return the status."""
+    row = _owned(experiment_id, given)
+    check_waiting()
+    give_up_on_the_silent(experiment_id)
+    if not requeue(row):
+        raise Refused(
+            "not-over", "This experiment was neither cancelled nor did it fail.", "Wait, or cancel it first."
+        )
+    queue(row)
+    return JsonResponse(status_of(experiment_id))
+
+
+@_posts('{"token": "…"}')
+def delete(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
+    """Delete an experiment that has ended, with its files: {token} → {}."""
+    row = _owned(experiment_id, given)
+    give_up_on_the_silent(experiment_id)
+    row.refresh_from_db()
+    if not row.over:
+        raise Refused("not-over", "This experiment is queued or running.", "Cancel it first.")
+    row.delete()
+    return JsonResponse({})
+
+
+def _owned(experiment_id: str, given: dict[str, Any]) -> Experiment:
+    row = Experiment.objects.filter(pk=experiment_id).first()
+    if row is None:
+        raise Refused("not-found", "There is no such experiment.", "It may have been deleted.")
+    if not row.is_owner(given.get("token")):
+        raise Refused(
+            "not-owner",
+            "Only who started this experiment can do that.",
+            "Run it again from its page to have one of your own.",
+        )
+    return row
+
+
+@require_safe
+def experiment_page(request: HttpRequest, experiment_id: str) -> HttpResponse:
+    """The experiment's page: progress, the results so far, and its files."""
+    row = Experiment.objects.filter(pk=experiment_id).first()
+    if row is None:
+        return render(request, "experiments/no_such_experiment.html", status=404)
+    status = status_of(experiment_id)
+    shown = {"experiment": row, "status": status, "downloads": DOWNLOADS}
+    return render(request, "experiments/experiment.html", shown)
+
+
+@require_safe
+def status(request: HttpRequest, experiment_id: str) -> HttpResponse:
+    """The experiment's state; results only if more runs are finished than the `?have=` of the page."""
+    if not Experiment.objects.filter(pk=experiment_id).exists():
+        return refusal(Refused("not-found", "There is no such experiment.", "It may have been deleted."))
+    have = request.GET.get("have", "")
+    found = status_of(experiment_id)
+    if have.isascii() and have.isdigit() and len(have) < 10 and int(have) == found["results"].get("runs"):
+        del found["results"]
+    return JsonResponse(found, headers=NO_STORE)
+
+
+@csrf_exempt  # no cookie is used here; the origin is checked instead
+@require_http_methods(["GET", "HEAD", "POST"])
+def run(request: HttpRequest, experiment_id: str, number: str) -> HttpResponse:
+    """One run: GET asks for confirmation, POST makes a lab of it at `?at_us=` or its first fault."""
+    row = Experiment.objects.filter(pk=experiment_id).first()
+    if row is None:
+        return render(request, "experiments/no_such_experiment.html", status=404)
+    if request.method == "POST" and not may_post(request):
+        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
+    try:
+        experiment = experiment_of(row.text)
+        wanted = run_number(experiment, number)
+        scenario, fault_us = scenario_of_run(experiment, wanted)
+        at_us = instant_of(request.GET["at_us"]) if "at_us" in request.GET else fault_us
+        if request.method == "POST":
+            yaml = scenario.canonical_text
+            return to_page(new_lab({"yaml": yaml, "at_us": min(at_us, scenario.until_us)}))
+        shown = {"experiment": row, "number": wanted, "scenario": scenario, "at": f"{at_us / 1e6:.3f}"}
+        return render(request, "experiments/run.html", shown)
+    except Refused as refused:
+        return refusal(refused)
+    except ScenarioError as error:
+        words = f"The experiment cannot be read by this version: {error}"
+        return refusal(Refused("bad-experiment", words, "Run its YAML as a new experiment."))
+
+
+@require_safe
+def document(request: HttpRequest, experiment_id: str) -> HttpResponse:
+    """The report as the page shows it, under its own content security policy."""
+    return _file(experiment_id, "html", {"Content-Security-Policy": PAGE_POLICY}, attached=False)
+
+
+@require_safe
+def download(request: HttpRequest, experiment_id: str, kind: str) -> HttpResponse:
+    """One of the experiment's files as a download; `yaml` is its own text."""
+    row = Experiment.objects.filter(pk=experiment_id).first()
+    if kind == "yaml" and row is not None:
+        attached = {"Content-Disposition": f'attachment; filename="{TEXT}"'}
+        return HttpResponse(row.text, content_type="application/yaml; charset=utf-8", headers=attached)
+    return _file(experiment_id, kind, {}, attached=True)
+
+
+def _file(experiment_id: str, kind: str, headers: dict[str, str], attached: bool) -> HttpResponse:
+    row = Experiment.objects.filter(pk=experiment_id).first()
+    known = next((entry for entry in DOWNLOADS if entry.kind == kind), None)
+    path = row.folder / known.place if row is not None and known is not None else None
+    if path is None or known is None or not path.is_file():
+        return HttpResponse(
+            "There is no such file. The experiment may not be finished, or its files were deleted.",
+            status=404,
+            content_type="text/plain; charset=utf-8",
+        )
+    return FileResponse(
+        path.open("rb"),
+        as_attachment=attached,
+        filename=f"experiment-{experiment_id}-{known.place}",
+        content_type=known.content_type,
+        headers=headers,
+    )
