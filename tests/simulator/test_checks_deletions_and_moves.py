@@ -183,6 +183,13 @@ def test_a_deletion_that_ignores_users_of_the_topic_is_detected(monkeypatch, top
     )
 
 
+def test_a_refused_shadow_deletion_of_a_plain_topic_breaks_nothing():
+    # found by the swarm: topic-creation, seed 1023
+    text = USED + "  - {at: 500ms, do: shadow.delete, cluster: eu, topic: t, force: true}\n"
+    assert commanded(text)[0] == ("shadow.delete", "404")
+    assert broken_claims(text) == set()
+
+
 def force(monkeypatch):
     """Deletions that act as if they were forced, and are recorded as requested."""
     for command in ("topic.delete", "shadow.delete"):

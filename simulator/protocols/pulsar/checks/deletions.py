@@ -84,6 +84,7 @@ class DeletedUnused(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
+        self.shadows = frozenset(name for name, spec in scenario.topics.items() if spec.shadow_of is not None)
         self.uses: dict[Use, None] = {}
         self.producers = {
             name: spec
@@ -101,8 +102,9 @@ class DeletedUnused(Check):
         self.down: dict[str, None] = {}
 
     def copy_into(self, copy: Self) -> None:
-        copy.topics, copy.producers, copy.planned, copy.doubtful = (
+        copy.topics, copy.shadows, copy.producers, copy.planned, copy.doubtful = (
             self.topics,
+            self.shadows,
             self.producers,
             self.planned,
             self.doubtful,
@@ -162,6 +164,8 @@ class DeletedUnused(Check):
         cluster, named = arguments["cluster"], arguments["topic"].rpartition("/")[2]
         sure = self.open and named not in self.doubtful if self.producers else named not in self.doubtful
         there = (cluster, named) in self.present and cluster not in self.down
+        if command == "shadow.delete" and named not in self.shadows:
+            return  # 404: it deletes shadow topics only
         if there and (arguments["force"] or (sure and not any(self._using(cluster, named, at_us)))):
             yield (
                 f"{command} of {named} in {cluster} was refused, "
