@@ -18,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from simulator import World, load_scenario_text
-from simulator.experiments import Experiment, batches, run_batch
+from simulator.experiments import Experiment, batches, read_experiment_text, run_batch
 from spark_reports.experiments.report import write_report
 from spark_reports.experiments.report.document import document_of
 from spark_reports.experiments.report.results import results_of
 from tests.oracle import binomial_sums as oracle
+from tests.simulator.test_closed_form import TEXT
 from tests.spark_reports.experiment_rows import (
     CACHE,
     PERIOD,
@@ -326,6 +327,18 @@ def test_a_scenario_of_the_page_is_the_run_again(tmp_path):
     world.run(scenario.until_us)
     assert worst["value"] == sum(one["duplicates"] for one in world.failovers()) > 0
     assert worst["at_us"] == min(one["at_us"] for one in world.failovers())
+
+
+def test_the_closed_form_is_beside_the_run_where_there_is_one(tmp_path):
+    block = "".join(f"  {line}\n" for line in TEXT.splitlines())
+    experiment = read_experiment_text(f"format: 1\nname: regular\nphases: 3\nscenario: |\n{block}")
+    found = write_report(experiment, _really_run(experiment), tmp_path)
+    for one in found["settings"][0]["examples"]:
+        low, high = one["expected"]
+        assert 0 < low <= one["value"] <= high
+    assert "in closed form</th>" in page_of(tmp_path)
+    report_of(tmp_path, "phases: 2\n", lambda *_: 1)
+    assert "in closed form</th>" not in page_of(tmp_path)
 
 
 def _really_run(experiment: Experiment) -> Any:

@@ -114,6 +114,11 @@ def _figures(results: Results) -> Terms:
             "With 95 % confidence at most this share of failures exceeds the largest value that was seen.",
         ),
         (
+            "In closed form",
+            "What follows from the setting without a run, for regular traffic and acks in order; – where no "
+            "closed form covers the run.",
+        ),
+        (
             "Share of the variance",
             "Analysis of variance over all runs of the grid, each setting with equal weight. The share of a "
             "parameter is its main effect (Sobol's first-order index on the grid), of two parameters (×) "

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.experiments import first_fault_us, replayed
+from simulator.experiments import expected, first_fault_us, replayed
 from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.results import Results
 
-SETTINGS_MOST = 40
+SETTINGS_MOST = 20
 """The most settings whose runs are in the page: two scenarios of about 3 KB each."""
 
 MEDIAN, WORST = "median", "worst"
@@ -27,6 +27,7 @@ class Example:
     """A run to open: `at_us` is the instant of its first fault, None where it has none.
 
     `link` leads to the site. `file` and `data` are the name and the address of the inlined scenario.
+    `expected` is the least and the greatest value in closed form, None where none covers the run.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Example:
     link: str | None
     file: str
     data: str | None
+    expected: tuple[int, int] | None
 
 
 def examples_of(results: Results, setting: Setting, site_url: str | None) -> list[Example]:
@@ -66,6 +68,7 @@ def examples_of(results: Results, setting: Setting, site_url: str | None) -> lis
                 None if site_url is None else link_of(site_url, run, at_us),
                 file,
                 f"data:application/yaml;base64,{b64encode(text).decode()}" if site_url is None else None,
+                (expected(results.experiment, row) or {}).get(results.main.name),
             )
         )
     return found

@@ -15,7 +15,7 @@ from simulator import ENGINE_VERSION
 from spark_reports.experiments.report import charts
 from spark_reports.experiments.report.answer import answer_of
 from spark_reports.experiments.report.definitions import definitions
-from spark_reports.experiments.report.examples import Example
+from spark_reports.experiments.report.examples import SETTINGS_MOST, Example
 from spark_reports.experiments.report.heat_map import heat_maps
 from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.tables import (
@@ -55,6 +55,7 @@ def page(results: Results, examples: dict[int, list[Example]]) -> str:
         maps=heat_maps(results) if results.finished else [],
         shares=[(share_name(results, one), one.share) for one in results.shares or ()],
         examples=_examples(results, examples),
+        examples_most=SETTINGS_MOST,
         measures=measures_table(results),
         zero=always_zero(results),
         failed=failed_table(results),
@@ -100,6 +101,13 @@ def _large_figures(results: Results) -> list[dict[str, str]]:
     return found
 
 
+def _expected_words(ends: tuple[int, int] | None, unit: str) -> str:
+    """A value in closed form: one number, or both ends of a range."""
+    if ends is None:
+        return ""
+    return " to ".join(amount(end, unit) for end in dict.fromkeys(ends))
+
+
 def _large(value: str, words: str, kind: str = "") -> dict[str, str]:
     return {"value": value, "words": words, "kind": kind}
 
@@ -110,6 +118,7 @@ def _examples(results: Results, examples: dict[int, list[Example]]) -> list[dict
         {
             "setting": values_of(setting) if place == 0 else [""] * len(values_of(setting)),
             "example": example,
+            "expected": _expected_words(example.expected, results.main.unit),
             "value": "never" if example.value is None else amount(example.value, results.main.unit),
         }
         for setting in results.settings
