@@ -12,8 +12,12 @@ from simulator import World
 from spark_reports.audit.detect import SPANS, STATS_INTERNAL, VERIFIABLE, format_of_lines
 from spark_reports.audit.errors import AuditError
 from spark_reports.audit.formats.statistics import figures_of, positions, topics_of
+from spark_reports.audit.generate.logs import Log, run_log
+from spark_reports.audit.generate.writing import WRITERS
+from spark_reports.audit.inputs import list_files
 from spark_reports.audit.job import Audit
 from spark_reports.audit.mapping import Mapping, mapping_of
+from spark_reports.audit.readers import read
 
 START_MS = 1_700_000_000_000
 
@@ -158,29 +162,42 @@ def write_verifiable(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def report(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One audit of spans and of verifiable tools, in two directories."""
+def log() -> Log:
+    return run_log(1200, seed=3)
+
+
+@pytest.fixture(scope="module")
+def report(spark: Any, log: Log, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One audit of spans, written by hand and generated, and of verifiable tools, in two directories."""
     folder = tmp_path_factory.mktemp("formats")
     for name, write in (("spans", write_spans), ("kafka", write_verifiable)):
         (folder / name).mkdir()
         write(folder / name)
+    WRITERS["spans"](folder / "spans" / "generated.otlp.json", log, range(1))
     return Audit(spark, [str(folder / "spans"), str(folder / "kafka")], folder / "out").make()
 
 
-def group(report: dict[str, Any], topic: str) -> dict[str, Any]:
-    return next(one for one in report["groups"] if one["topic"] == topic)
+def group(report: dict[str, Any], topic: str, partition: str) -> dict[str, Any]:
+    return next(one for one in report["groups"] if (one["topic"], one["partition"]) == (topic, partition))
 
 
-def test_spans_of_both_shapes_and_ages_are_deliveries(report: dict[str, Any]) -> None:
-    assert report["input"]["formats"] == {"spans": 2, "verifiable": 2}
-    got = group(report, "orders")
+def test_spans_of_both_shapes_and_ages_are_deliveries(report: dict[str, Any], log: Log) -> None:
+    assert report["input"]["formats"] == {"spans": 3, "verifiable": 2}
+    got = group(report, "orders", "3")
     assert (got["subscription"], got["partition"]) == ("billing", "3")
     # process of a, b and c; b and c again with old names; b, c, d and d in us-east; receive is not counted again
     assert (got["deliveries"], got["messages"], got["repeated_rows"]) == (9, 4, 0)
     assert (got["duplicates"], got["redelivered"], got["extra_deliveries"]) == (2, 1, 5)
     assert got["acked_before_repeat"] == 0 and got["gap_most"] == 3_998_000
     kinds = report["rows"]["by_kind"]
-    assert kinds["publish"] == 5 + 12 and report["unreadable"]["reasons"] == {"it is no span": 1}
+    assert kinds["publish"] == 5 + 12 + log.columns["kind"].count("publish") and report["unreadable"][
+        "reasons"
+    ] == {"it is no span": 1}
+
+
+def test_generated_spans_have_their_truth(report: dict[str, Any], log: Log) -> None:
+    got = group(report, "orders", "0")
+    assert {name: got[name] for name in log.truth["figures"]} == log.truth["figures"]
 
 
 def test_sampled_spans_never_prove_a_loss(report: dict[str, Any]) -> None:
@@ -189,7 +206,7 @@ def test_sampled_spans_never_prove_a_loss(report: dict[str, Any]) -> None:
 
 
 def test_ranges_of_a_verifiable_consumer_are_deliveries_by_offset(report: dict[str, Any]) -> None:
-    got = group(report, "test")
+    got = group(report, "test", "0")
     assert (got["deliveries"], got["messages"], got["extra_deliveries"]) == (16, 10, 6)
     assert got["cluster_unknown"] == 6 and got["duplicates"] == got["redelivered"] == 0
     # Only offset 4 was committed at 150 ms, before it was read again at 200 ms.
@@ -199,27 +216,24 @@ def test_ranges_of_a_verifiable_consumer_are_deliveries_by_offset(report: dict[s
 
 
 def test_records_of_a_verbose_consumer_are_identified_by_value(spark: Any, tmp_path: Path) -> None:
-    """The same message at another offset in the other cluster is a duplicate."""
+    """The same message has another offset in the other cluster; its range is not counted as well."""
     for cluster, offset in (("west", 5), ("east", 105)):
+        one = {"topic": "t", "partition": 0, "count": 1, "minOffset": offset, "maxOffset": offset}
+        lines = [
+            verifiable("record_data", offset, topic="t", partition=0, key=None, value="7.1", offset=offset),
+            verifiable("records_consumed", offset, count=1, partitions=[one]),
+        ]
         (tmp_path / cluster).mkdir()
-        (tmp_path / cluster / "consumer.log").write_text(
-            verifiable("record_data", offset, topic="t", partition=0, key=None, value="7.1", offset=offset)
-            + "\n"
-            + verifiable(
-                "records_consumed",
-                offset,
-                count=1,
-                partitions=[
-                    {"topic": "t", "partition": 0, "count": 1, "minOffset": offset, "maxOffset": offset}
-                ],
-            )
-            + "\n"
-        )
+        (tmp_path / cluster / "consumer.log").write_text("\n".join(lines) + "\n")
     mapping = mapping_of(
         "format: 1\nconstants: {subscription: billing}\nfrom_path: {cluster: '/(east|west)/'}\n", "m.yaml"
     )
-    got = Audit(spark, [str(tmp_path)], tmp_path / "out", mapping).make()["groups"]
-    assert [(one["subscription"], one["duplicates"], one["deliveries"]) for one in got] == [("billing", 1, 2)]
+    files = {VERIFIABLE: list_files(spark, [str(tmp_path)])}
+    names = ("kind", "cluster", "subscription", "partition", "key", "scope", "problem")
+    rows = read(spark, files, mapping, 1).select(*names).collect()
+    assert sorted(tuple(row) for row in rows) == [
+        ("deliver", cluster, "billing", "0", "7.1", None, None) for cluster in ("east", "west")
+    ]
 
 
 def statistics_of(world: World, cluster: str) -> str:

@@ -53,13 +53,11 @@ def test_the_truth_agrees_with_the_simulators_verdict(log: Log) -> None:
 
 def test_every_format_of_a_generated_log_gives_its_truth(spark: Any, log: Log, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    for copy, (kind, name) in enumerate(
-        (("jsonl", "a.jsonl"), ("csv", "b.csv"), ("spans", "c.otlp.json"), ("parquet", "d.parquet"))
-    ):
+    for copy, (kind, name) in enumerate((("jsonl", "a.jsonl"), ("csv", "b.csv"), ("parquet", "d.parquet"))):
         WRITERS[kind](tmp_path / "logs" / name, log, range(copy, copy + 1))
     report, groups = audited(spark, tmp_path, tmp_path / "logs")
-    assert_truth(log, groups, 4)
-    assert report["input"]["formats"] == {"csv": 1, "jsonl": 1, "parquet": 1, "spans": 1}
+    assert_truth(log, groups, 3)
+    assert report["input"]["formats"] == {"csv": 1, "jsonl": 1, "parquet": 1}
     text = (tmp_path / "out" / "scenario.yaml").read_text()
     latency_us = int(re.search(r"us-east <-> us-west: \{latency: (\d+)us", text)[1])
     median_us = int(re.search(r"lognormal, median: (\d+)us", text)[1])
