@@ -24,6 +24,7 @@ __all__ = [
     "SwarmRun",
     "Wanted",
     "batches",
+    "first_fault_us",
     "expected",
     "first_fault_us",
     "read_experiment",

@@ -116,6 +116,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop after about N runs of this call (whole batches); without it the next call makes the rest",
     )
     parser.add_argument(
+        "--report-only",
+        action="store_true",
+        help="write the report of the finished runs of --out, without Spark",
+    )
+    parser.add_argument(
         "--scenario-of", type=int, metavar="RUN", help="print the scenario of a finished run of --out"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
@@ -139,6 +144,8 @@ def _run(given: argparse.Namespace) -> int:
         store.check()
     if given.scenario_of is not None:
         return _print_scenario(experiment, store, given.scenario_of)
+    if store is not None and given.report_only:
+        return _report_only(store)
     if store is None and not given.check:
         raise Wrong("--out DIR is missing; name the folder of the results, or use --check")
     core_s = core_seconds(experiment)
@@ -195,9 +202,23 @@ def _print_result(given: argparse.Namespace, store: Store, standing: Standing) -
     if not standing.complete:
         print(_how_to_go_on(store))
     if standing.finished:
-        report = write_report(store.experiment, store.table(), store.folder, partial=not standing.complete)
-        print(report["answer"]["sentence"])
-        print(store.folder / PAGE)
+        _print_report(store, standing)
+
+
+def _print_report(store: Store, standing: Standing) -> None:
+    """Write the report of the finished runs, and print its answer."""
+    report = write_report(store.experiment, store.table(), store.folder, partial=not standing.complete)
+    print(report["answer"]["sentence"])
+    print(store.folder / PAGE)
+
+
+def _report_only(store: Store) -> int:
+    with store.opened():
+        standing = store.kept().standing()
+        if not standing.finished:
+            raise Wrong(f"--report-only: {store.folder} has no finished run")
+        _print_report(store, standing)
+    return 0
 
 
 def _print_scenario(experiment: Experiment, store: Store | None, number: int) -> int:

@@ -22,7 +22,7 @@ from spark_reports.experiments.cluster import cores_now, prepare
 from spark_reports.experiments.failures import explained
 from spark_reports.experiments.listener import NullListener, Standing
 from spark_reports.experiments.plan import Pace, Plan, batches_of
-from spark_reports.experiments.results import columns_of, declared, measure_names
+from spark_reports.experiments.results import columns_of, declared
 from spark_reports.experiments.store import Kept, Store, StoreError
 from spark_reports.experiments.task import running
 from spark_reports.progress import Cancelled, Watch
@@ -30,7 +30,7 @@ from spark_reports.progress import Cancelled, Watch
 
 def store_of(experiment: Experiment, out: Path) -> Store:
     """The folder of an experiment's results. Raises ColumnTaken."""
-    return Store(out, experiment, columns_of(measure_names(experiment)))
+    return Store(out, experiment, columns_of(experiment))
 
 
 class Sweep:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator import World
 from simulator.experiments import Experiment
 
 OF_EVERY_RUN = (
@@ -30,15 +29,9 @@ class ColumnTaken(ValueError):
     """A path of the grid has the name of another column."""
 
 
-def measure_names(experiment: Experiment) -> tuple[str, ...]:
-    """The names of the figures that the runs of an experiment have."""
-    protocol = World.from_scenario(experiment.scenario_at(experiment.points[0])).protocol
-    return tuple(measure.name for measure in protocol.measured.measures)
-
-
-def columns_of(measures: Sequence[str]) -> pa.Schema:
+def columns_of(experiment: Experiment) -> pa.Schema:
     """The schema of the rows that tasks make."""
-    return pa.schema([*OF_EVERY_RUN, *((name, pa.int64()) for name in measures)])
+    return pa.schema([*OF_EVERY_RUN, *((measure.name, pa.int64()) for measure in experiment.measures)])
 
 
 def declared(schema: pa.Schema) -> str:

@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from simulator.experiments import Axis
+from spark_reports.cli import main
 from spark_reports.experiments import job, task
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep
 from spark_reports.experiments.listener import Standing
 from spark_reports.progress import Cancelled
-from tests.spark_reports.sweeps import PERIOD, Recorded, recounted, small
+from tests.spark_reports.sweeps import PERIOD, SMALL, Recorded, recounted, small
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,19 @@ def test_a_failed_job_keeps_what_is_finished(
     assert sum(parts_of(tmp_path).values()) == 6
     assert Sweep(spark, small(), tmp_path).run().complete
     assert bytes_of(tmp_path) == bytes_of(whole)
+
+
+def test_the_report_of_finished_runs_needs_no_spark_and_is_partial_after_a_stop(
+    spark: Any, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, stopped = tmp_path / "small.yaml", tmp_path / "stopped"
+    file.write_text(SMALL)
+    Sweep(spark, small(), stopped, limit_runs=4).run()
+    for folder, partial, runs in ((whole, False, 12), (stopped, True, 6)):
+        assert main(["sweep", str(file), "--out", str(folder), "--report-only"]) == 0
+        data = json.loads((folder / "sweep.json").read_text())
+        assert (data["partial"], sum(point["runs"] for point in data["settings"])) == (partial, runs)
+        assert data["answer"]["sentence"] in capsys.readouterr().out and (folder / "sweep.html").exists()
 
 
 def test_the_file_names_its_experiment_and_engine(whole: Path) -> None:
