@@ -99,6 +99,11 @@ def fidelity(page: Any, site: Any) -> None:
     page.goto(f"{site.address}/fidelity/")
 
 
+def experiments(page: Any, site: Any) -> None:
+    page.goto(f"{site.address}/experiments/")
+    page.locator("[data-act=start]:not([disabled])").wait_for()
+
+
 def _comparison(page: Any, site: Any, name: str, at_us: int) -> None:
     _comparison_at(page, f"{site.address}/compare/{name}/", at_us)
 
@@ -138,6 +143,7 @@ ROOMS: dict[str, Room] = {
     "comparison-recorded": comparison_recorded,
     "recorded": recorded,
     "fidelity": fidelity,
+    "experiments": experiments,
     "lab-before": lab_before,
     "lab-after": lab_after,
     "lab-shared": lab_shared,

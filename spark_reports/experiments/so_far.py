@@ -1,8 +1,8 @@
 """The figures of an experiment's runs so far, for the page that shows them as they arrive.
 
 Rules: they are small enough for a row that is read again and again. Quantiles are those of the report,
-nearest ranks, where a run that never reached what is measured is
-above every number. Of equal runs the first is the example.
+nearest ranks, where a run that never reached what is measured is above every number. Of equal runs the
+first is the example.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Estimates the time of an experiment from the beginning of two of its runs.
 
-Rules: the time is bounded, whatever the scenario: a run is followed in simulated spans that double until
-`MEASURED_S` has passed, and the rest is extrapolated. The part before the first fault counts once for each
-point and seed, since all phases share it.
+Rules: time and memory are bounded, whatever the scenario: a run is followed in simulated spans that double
+until `MEASURED_S` has passed or it has `ROWS_MEASURED` rows, and the rest is extrapolated. The part before
+the first fault counts once for each point and seed, since all phases share it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from simulator.experiments import Experiment, Point, first_fault_us
 
 MEASURED_S = 0.5
 """Seconds of the processor for which a run is followed; the last span may take as long again."""
+
+ROWS_MEASURED = 500_000
+"""Most rows of a run that is followed, about 35 MB."""
 
 FIRST_SPAN_US = 200_000
 """The first simulated span; shorter ones would interrupt regular traffic, which is computed in batches."""
@@ -34,7 +37,7 @@ def _batch_s(experiment: Experiment, point: Point) -> float:
     """Seconds of all phases of a point with one seed."""
     scenario = experiment.scenario_at(point)
     fault_us = first_fault_us(scenario) or 0
-    world = World.from_scenario(scenario)
+    world = World.from_scenario(scenario, rows_max=ROWS_MEASURED)
     shared_s = _run_s(world, 0, fault_us)
     each_s = _run_s(world, fault_us, scenario.until_us) if world.now_us >= fault_us else None
     if each_s is None:  # too slow to reach the fault: as if the rest took as long
@@ -50,6 +53,6 @@ def _run_s(world: World, from_us: int, until_us: int) -> float:
         world.run(until_us=at_us)
         span_us *= 2
         spent_s = time.thread_time() - began_s
-        if spent_s > MEASURED_S:
-            return spent_s * (until_us - from_us) / (at_us - from_us)
+        if spent_s > MEASURED_S or world.limit_reached:
+            return spent_s * (until_us - from_us) / max(1, world.now_us - from_us)
     return time.thread_time() - began_s

@@ -98,6 +98,6 @@ def _size(experiment: Experiment, reading: Reading) -> dict[str, Any]:
         "seeds": seeds,
         "phases": phases,
         "core_s": reading.core_s,
-        "words": f"{experiment.runs:,} runs ({parts}), about {duration} on {CORES} cores",
+        "words": f"{experiment.runs:,} runs ({parts}), about {duration} on {CORES} cores once Spark runs",
         "measures": [one.described() for one in experiment.measures],
     }

@@ -1,5 +1,6 @@
 /** The results of an experiment: headline, chart, and a table with the runs to open as labs. */
 
+import { capitalised } from "../model/format.js";
 import { headline, mainMeasure, otherMeasures, pointLabel, valueWords } from "../model/experiment.js";
 import { experimentChart } from "../render/experiment_chart.js";
 import { element, required, setText } from "../render/dom.js";
@@ -40,7 +41,7 @@ function legendOf(results) {
   const { title, unit } = mainMeasure(results);
   const axes = results.axes.length ? ` by ${results.axes.join(" and ")}` : "";
   const bound = results.at_most === null ? "" : ` The dashed line is the wanted bound, ${valueWords(unit, results.at_most)}.`;
-  return `${title}${axes}. A dot is a run, a larger one several runs with the same value; the long mark is the median, the short one the 95th percentile.${bound}`;
+  return `${capitalised(title)}${axes}. A dot is a run, a larger one several runs with the same value; the long mark is the median, the short one the 95th percentile.${bound}`;
 }
 
 /**
@@ -53,7 +54,8 @@ function fillTable(document, table, results, address) {
   const measure = mainMeasure(results);
   const others = otherMeasures(results);
   const bound = results.at_most === null ? [] : [`at most ${valueWords(measure.unit, results.at_most)}`];
-  const heads = [results.axes.length ? "setting" : "", "runs", `${measure.title}: median`, "95th percentile", "largest", ...bound, ...others.map((one) => `${one.title}: median`), "open at the failover"];
+  /** @type {(string | [string, string])[]} */
+  const heads = [results.axes.length ? "setting" : "", "runs", [`${measure.title}: median`, measure.title], "95th percentile", "largest", ...bound, ...others.map((one) => [`${one.title}: median`, one.title]), "open at the failover"];
   const cell = (text) => element(document, "td", { text });
 
   const rowOf = (point) => {

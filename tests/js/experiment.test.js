@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords } from "../../static/js/model/experiment.js";
+
+const MEASURES = [
+  { name: "duplicates", title: "duplicates", unit: "count" },
+  { name: "lost", title: "lost", unit: "count" },
+  { name: "outage_us", title: "delivery gap", unit: "us" },
+];
+const NONE = { median: 0, p95: 0, largest: 0 };
+
+const point = (values, median, more = {}) => ({
+  number: 0, values, finished: 4, failed: 0, never: 0, dots: [[median ?? 0, 4]], within: null, median_run: 0, worst_run: 0,
+  figures: { duplicates: { median, p95: median, largest: median }, lost: NONE, outage_us: NONE }, ...more,
+});
+const results = (points, more = {}) => ({ runs: 8, measure: "duplicates", measures: MEASURES, axes: ["settings.period"], at_most: null, points, failed: [], ...more });
+
+test("the headline has the lowest and the highest median of the settings that have runs", () => {
+  assert.equal(headline(results([point(["500"], 30), point(["250"], 18), point(["1000"], 0, { finished: 0 })])), "Duplicates: median 18 with 250, 30 with 500");
+  assert.equal(headline(results([point(["250"], 3), point(["500"], 3)])), "Duplicates: median 3 with every setting");
+  assert.equal(headline(results([point([], 3)], { axes: [] })), "Duplicates: median 3");
+  assert.equal(headline(results([point(["1"], 0, { finished: 0 })])), "No run is finished yet");
+});
+
+test("a median that was never reached is above every number", () => {
+  assert.equal(headline(results([point(["a"], null), point(["b"], 7)])), "Duplicates: median 7 with b, never with a");
+  assert.equal(valueWords("us", null), "never");
+  assert.equal(valueWords("us", 1_500_000), "1.5 s");
+});
+
+test("several parameters are named in a setting's label", () => {
+  const two = results([], { axes: ["settings.period", "consumers.*.queue"] });
+  assert.equal(pointLabel(two, point(["250", "10"], 1)), "period 250, queue 10");
+  assert.equal(pointLabel(results([], { axes: [] }), point([], 1)), "as written");
+});
+
+test("the axis begins at 0, has round parts, and covers every value and the bound", () => {
+  assert.deepEqual(axisOf(results([point(["1"], 47)])).ticks, [0, 10, 20, 30, 40, 50]);
+  assert.equal(axisOf(results([point(["1"], 47)], { at_most: 60 })).most, 60);
+  assert.deepEqual(axisOf(results([point(["1"], 0)])).ticks, [0, 1]);
+  for (const most of [1, 3, 9, 99, 1234, 5_000_001]) {
+    const axis = axisOf(results([point(["1"], most)]));
+    assert.ok(axis.most >= most && axis.ticks.length <= 8, `${most}: ${axis.ticks}`);
+  }
+});
+
+test("other measures are shown when one of them is not 0 everywhere", () => {
+  assert.deepEqual(otherMeasures(results([point(["1"], 5)])), []);
+  const late = point(["1"], 5);
+  late.figures = { ...late.figures, outage_us: { median: 5, p95: 5, largest: null } };
+  assert.deepEqual(otherMeasures(results([late])).map((one) => one.name), ["outage_us"]);
+});
+
+test("a dot's area grows with its runs, up to a bound", () => {
+  assert.equal(radiusOf(4), 2 * radiusOf(1));
+  assert.equal(radiusOf(10_000), 9);
+});

@@ -1,0 +1,122 @@
+"""An experiment from the page to its end, with the real worker code on Spark; cancelled, and continued."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from django.test import Client
+
+from labsite import experiment_worker
+from simulator.experiments import batches, read_experiment_text, run_batch
+from spark_reports.session import JavaMissing
+from visualizer.experiments.models import Experiment, next_experiment
+
+TEXT = """\
+title: Two periods
+scenario: region-down
+grid: {settings.replicatedSubscriptionsSnapshotFrequencyMillis: [500, 1000]}
+phases: 3
+seeds: 2
+wanted: {measure: duplicates, at_most: 9}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _data(settings: Any, tmp_path: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    settings.ALLOWED_HOSTS = ["testserver"]
+
+
+@pytest.fixture
+def one(transactional_db: Any) -> dict[str, str]:
+    return post("/experiments/", yaml=TEXT).json()
+
+
+def post(path: str, **body: Any) -> Any:
+    return Client().post(path, json.dumps(body), content_type="application/json")
+
+
+def expected() -> list[dict[str, Any]]:
+    experiment = read_experiment_text(TEXT)
+    return [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+
+
+class CancelledAfterTheFirstRound(experiment_worker.Row):
+    """Cancels on the page as soon as the first runs are finished."""
+
+    def stands(self, standing: Any) -> None:
+        super().stands(standing)
+        if standing.finished:
+            Experiment.objects.filter(pk=self.row.pk).update(cancel_wanted=True)
+            self._try_to_write()
+
+
+def test_an_experiment_is_cancelled_continued_and_finished(
+    spark: Any, one: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment_worker, "Row", CancelledAfterTheFirstRound)
+    assert experiment_worker.run(*next_experiment()) == "cancelled"
+    found = Client().get(f"{one['url']}status.json").json()
+    assert found["state"] == "cancelled" and 0 < found["finished"] < 12
+    assert found["results"]["runs"] == found["finished"] and not found["files"]
+    before = sorted((Experiment.objects.get(pk=one["id"]).folder / "runs").iterdir())
+
+    monkeypatch.undo()
+    assert post(f"{one['url']}again/", token=one["token"]).json()["state"] == "queued"
+    assert experiment_worker.run(*next_experiment()) == "done"
+    found = Client().get(f"{one['url']}status.json").json()
+    assert (found["words"], found["left_s"], found["finished"]) == ("Finished: 12 runs.", None, 12)
+    row = Experiment.objects.get(pk=one["id"])
+    assert before == sorted((row.folder / "runs").iterdir())[: len(before)], (
+        "finished runs were not made again"
+    )
+    rows = expected()
+    table = pq.read_table(row.folder / "runs.parquet").to_pylist()
+    assert [each["duplicates"] for each in table] == [each["duplicates"] for each in rows]
+    assert_results(found["results"], rows)
+    report = b"".join(Client().get(f"{one['url']}document/").streaming_content).decode()
+    assert f"http://testserver/experiments/{one['id']}/runs/" in report
+    data = b"".join(Client().get(f"{one['url']}download/json/").streaming_content)
+    assert json.loads(data)
+    assert experiment_worker.run(one["id"], 1) == "given up"
+
+
+def assert_results(results: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """The results of the page, recounted from the rows."""
+    assert (results["measure"], results["at_most"], results["runs"]) == ("duplicates", 9, 12)
+    for point in results["points"]:
+        of_point = [row for row in rows if row["point"] == point["number"]]
+        values = sorted(row["duplicates"] for row in of_point)
+        figures = point["figures"]["duplicates"]
+        assert (figures["median"], figures["p95"], figures["largest"]) == (values[2], values[5], values[-1])
+        assert [value for value, count in point["dots"] for _ in range(count)] == values
+        assert point["within"] == sum(value <= 9 for value in values)
+        by_run = {row["run"]: row["duplicates"] for row in of_point}
+        assert (by_run[point["median_run"]], by_run[point["worst_run"]]) == (values[2], values[-1])
+
+
+def test_without_java_the_page_names_the_package_to_install(
+    one: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_java(**_: Any) -> None:
+        raise JavaMissing("On Debian: apt-get install openjdk-17-jre-headless.")
+
+    monkeypatch.setattr(experiment_worker, "open_session", no_java)
+    assert experiment_worker.run(*next_experiment()) == "failed"
+    found = Client().get(f"{one['url']}status.json").json()
+    assert "openjdk-17-jre-headless" in found["hint"] and found["over"]
+
+
+def test_a_failure_shows_no_path_of_the_server(one: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("/var/lib/somewhere is broken")
+
+    monkeypatch.setattr(experiment_worker, "open_session", broken)
+    monkeypatch.setattr(experiment_worker, "forget_broken_session", lambda: None)
+    assert experiment_worker.run(*next_experiment()) == "failed"
+    found = Client().get(f"{one['url']}status.json").json()
+    assert "internal error (RuntimeError)" in found["error"] and "/var/lib" not in json.dumps(found)
+    assert "only the missing runs" in found["hint"]
