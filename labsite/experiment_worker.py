@@ -2,14 +2,16 @@
 
 Rules: one thread writes the row every half second, so that missing writes reveal a dead worker and a cancel
 is noticed at any step. Finished runs are files of the sweep, and another attempt makes only the missing ones.
-An error is written to the row as a message, and logged with its traceback. Only the worker imports this
-module.
+After `TURN_S` an experiment gives way, between two rounds, to reports and other visitors' experiments that
+wait. An error is written to the row as a message, and logged with its traceback. Only the worker imports
+this module.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import Any
 
 from django import db
@@ -27,12 +29,16 @@ from spark_reports.experiments.so_far import results_so_far
 from spark_reports.experiments.store import StoreError
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session
-from visualizer.experiments.models import Experiment, record_progress
+from visualizer.experiments.models import Experiment, others_wait, record_progress
 from visualizer.experiments.reading import experiment_of
+from visualizer.experiments.requests import queue
 
 log = logging.getLogger("labsite.experiments")
 
 WRITE_EVERY_S = 0.5
+TURN_S = 20.0
+"""Seconds after which an experiment gives way if somebody else waits: a report takes about as long."""
+
 MESSAGE_MOST = 300
 """Most characters of a message, as in the database."""
 
@@ -46,6 +52,8 @@ class Row(NullListener):
         self.row = row
         self.sweep: Sweep | None = None
         self.stopping = threading.Event()
+        self.giving_way = threading.Event()
+        self._began_s = time.monotonic()
         self._unwritten: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -70,14 +78,26 @@ class Row(NullListener):
         if self.sweep is not None and standing.finished:
             columns["results"] = results_so_far(self.sweep.experiment, self.sweep.store.table())
         self._collect(columns)
+        if not standing.complete and time.monotonic() - self._began_s > TURN_S and self._others_wait():
+            self.giving_way.set()
+
+    def _others_wait(self) -> bool:
+        try:
+            return others_wait(self.row)
+        except db.Error:
+            return False  # the database is away, and the runs continue
 
     def notice(self, text: str) -> None:
         """Record what a reader should know."""
         self._collect({"message": text[:MESSAGE_MOST]})
 
     def cancel_wanted(self) -> bool:
-        """Whether the experiment was cancelled, or the worker is stopping."""
-        return self._cancel.is_set() or self.stopping.is_set()
+        """Whether the experiment was cancelled or gives way, or the worker is stopping."""
+        return self.cancelled() or self.stopping.is_set() or self.giving_way.is_set()
+
+    def cancelled(self) -> bool:
+        """Whether the experiment was cancelled, or its attempt was given up."""
+        return self._cancel.is_set()
 
     def unwritten(self) -> dict[str, Any]:
         """What was collected and is not in the row yet; call it when the thread has ended."""
@@ -123,7 +143,9 @@ def run(experiment_id: str, attempt: int) -> str:
     with row, StopsWith(row):
         ended = _ended(row)
     columns = {**row.unwritten(), "finished_at": timezone.now(), "left_s": None, **ended}
-    when_the_database_is_there(lambda: record_progress(taken, columns))
+    recorded = when_the_database_is_there(lambda: record_progress(taken, columns))
+    if recorded and ended["state"] == Experiment.State.QUEUED:
+        queue(taken)
     return str(ended["state"])
 
 
@@ -144,6 +166,8 @@ def _ended(row: Row) -> dict[str, Any]:
     except Cancelled:
         if row.stopping.is_set():
             return _failed("The worker was stopped while it ran this experiment.", KEPT)
+        if row.giving_way.is_set() and not row.cancelled():
+            return {"state": Experiment.State.QUEUED, "finished_at": None, "message": ""}
         return {"state": Experiment.State.CANCELLED}
     except (JavaMissing, MasterUnreachable) as error:
         log.error("Experiment %s cannot be run: %s", row.row.pk, error)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from django.test import Client
+from django_tasks_db.models import DBTaskResult
 
 from labsite import experiment_worker
 from simulator.experiments import batches, read_experiment_text, run_batch
@@ -82,6 +83,22 @@ def test_an_experiment_is_cancelled_continued_and_finished(
     data = b"".join(Client().get(f"{one['url']}download/json/").streaming_content)
     assert json.loads(data)
     assert experiment_worker.run(one["id"], 1) == "given up"
+
+
+def test_an_experiment_gives_way_to_another_visitor_and_loses_nothing(
+    spark: Any, one: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment_worker, "TURN_S", 0.0)
+    other = post("/experiments/", yaml=TEXT).json()
+    Experiment.objects.filter(pk=other["id"]).update(client="other")
+    assert experiment_worker.run(one["id"], 1) == "queued"
+    found = Client().get(f"{one['url']}status.json").json()
+    assert found["words"].startswith(f"Queued, {found['finished']} of 12 runs finished.")
+    assert 0 < found["finished"] < 12 and DBTaskResult.objects.count() == 3
+    assert next_experiment() == (other["id"], 1)
+    Experiment.objects.filter(pk=other["id"]).delete()
+    assert experiment_worker.run(*next_experiment()) == "done"
+    assert Experiment.objects.get(pk=one["id"]).runs_finished == 12
 
 
 def assert_results(results: dict[str, Any], rows: list[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from visualizer.labs.clients import KEY_LENGTH
 from visualizer.models import ID_LENGTH, hash_of, new_lab_id
-from visualizer.reports.models import SILENT_FOR_S
+from visualizer.reports.models import SILENT_FOR_S, Report
 
 FOLDER = "experiments"
 """The folder of all experiments, in the folder of the site's data."""
@@ -112,6 +112,12 @@ def next_experiment() -> tuple[str, int] | None:
 
     first = min(queued, key=turn, default=None)
     return None if first is None else (first[2], first[3])
+
+
+def others_wait(experiment: Experiment) -> bool:
+    """Whether a report, or an experiment of another client address, waits for the worker."""
+    queued = Experiment.objects.filter(state=Experiment.State.QUEUED).exclude(client=experiment.client)
+    return queued.exists() or Report.objects.filter(state=Report.State.QUEUED).exists()
 
 
 SILENT = "The worker that ran this experiment ended before it was done."
