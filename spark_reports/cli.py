@@ -90,14 +90,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _commands() -> dict[str, Command]:
-    """The commands beside `failover`, by name: of experiments, of logs, and those that protocols add."""
+    """The commands beside `failover`, by name: of experiments and logs, and those that protocols add."""
     from spark_reports.audit.command import AUDIT
     from spark_reports.audit.generate.command import GENERATE
     from spark_reports.experiments.command import SWEEP
     from spark_reports.protocols.table import PROTOCOLS
+    from spark_reports.swarm.command import SWARM
 
     added = [command for protocol in PROTOCOLS.values() for command in protocol.commands]
-    return {command.name: command for command in (SWEEP, AUDIT, GENERATE, *added)}
+    return {command.name: command for command in (SWEEP, SWARM, AUDIT, GENERATE, *added)}
 
 
 def _failover(spark: object, given: argparse.Namespace) -> int:

@@ -8,10 +8,11 @@ from simulator.experiments.file import FORMAT, read_experiment, read_experiment_
 from simulator.experiments.parts import RUNS_MAX
 from simulator.experiments.phase import first_fault_us
 from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, expected, replayed, run_batch
-from simulator.experiments.swarm import SwarmRun, swarm_families, swarm_run
+from simulator.experiments.swarm import BROKEN, SwarmRun, swarm_families, swarm_run
 from simulator.system.measured import Measure
 
 __all__ = [
+    "BROKEN",
     "FAILED",
     "FINISHED",
     "FORMAT",

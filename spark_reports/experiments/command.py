@@ -47,8 +47,10 @@ class Wrong(Exception):
 class Printed(NullListener):
     """Prints progress as lines on standard error; Ctrl-C becomes a request to cancel."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, failed: str = "failed") -> None:
+        """`failed` is what is printed of runs that count as failed."""
         self._quiet = quiet
+        self._failed = failed
         self._cancelled = False
         self._rounds = -1
         self._began_s = 0.0
@@ -69,7 +71,7 @@ class Printed(NullListener):
         left = (
             "" if standing.left_s is None or standing.complete else f", about {spoken(standing.left_s)} left"
         )
-        failed = f", {standing.failed:,} failed" if standing.failed else ""
+        failed = f", {standing.failed:,} {self._failed}" if standing.failed else ""
         self._print(f"{standing.finished:,} of {standing.of:,} runs finished{failed}{left}")
 
     def notice(self, text: str) -> None:
