@@ -54,8 +54,7 @@ function fillTable(document, table, results, address) {
   const measure = mainMeasure(results);
   const others = otherMeasures(results);
   const bound = results.at_most === null ? [] : [`at most ${valueWords(measure.unit, results.at_most)}`];
-  /** @type {(string | [string, string])[]} */
-  const heads = [results.axes.length ? "setting" : "", "runs", [`${measure.title}: median`, measure.title], "95th percentile", "largest", ...bound, ...others.map((one) => [`${one.title}: median`, one.title]), "open at the failover"];
+  const heads = [results.axes.length ? "setting" : "", "runs", medianHead(measure), "95th percentile", "largest", ...bound, ...others.map(medianHead), "open at the failover"];
   const cell = (text) => element(document, "td", { text });
 
   const rowOf = (point) => {
@@ -75,6 +74,9 @@ function fillTable(document, table, results, address) {
     element(document, "tbody", {}, results.points.map(rowOf)),
   );
 }
+
+/** @param {import("../model/experiment.js").Measure} measure @returns {[text: string, label: string]} */
+const medianHead = ({ title }) => [`${title}: median`, title];
 
 /** A button that makes a lab of a run and opens it in a new tab. */
 function opener(document, address, run, words, label) {
