@@ -1,6 +1,6 @@
 """Runs one experiment in the worker and keeps its row up to date.
 
-Rules: one thread writes the row every half second, so that missing writes reveal a dead worker and a cancel
+Rules: one thread writes the row four times a second, so that missing writes reveal a dead worker and a cancel
 is noticed at any step. Finished runs are files of the sweep, and another attempt makes only the missing ones.
 After `TURN_S` an experiment gives way, between two rounds, to reports and other visitors' experiments that
 wait. An error is written to the row as a message, and logged with its traceback. Only the worker imports
@@ -35,7 +35,7 @@ from visualizer.experiments.requests import queue
 
 log = logging.getLogger("labsite.experiments")
 
-WRITE_EVERY_S = 0.5
+WRITE_EVERY_S = 0.25
 TURN_S = 20.0
 """Seconds after which an experiment gives way if somebody else waits: a report takes about as long."""
 
@@ -53,7 +53,7 @@ class Row(NullListener):
         self.sweep: Sweep | None = None
         self.stopping = threading.Event()
         self.giving_way = threading.Event()
-        self._began_s = time.monotonic()
+        self._turn_began_s: float | None = None  # when Spark was ready for the first round
         self._unwritten: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -78,8 +78,13 @@ class Row(NullListener):
         if self.sweep is not None and standing.finished:
             columns["results"] = results_so_far(self.sweep.experiment, self.sweep.store.table())
         self._collect(columns)
-        if not standing.complete and time.monotonic() - self._began_s > TURN_S and self._others_wait():
+        if self._turn_began_s is None:
+            self._turn_began_s = time.monotonic()
+        elif not standing.complete and self._turn_is_over() and self._others_wait():
             self.giving_way.set()
+
+    def _turn_is_over(self) -> bool:
+        return self._turn_began_s is not None and time.monotonic() - self._turn_began_s > TURN_S
 
     def _others_wait(self) -> bool:
         try:
@@ -115,7 +120,7 @@ class Row(NullListener):
             connection.close()
 
     def _try_to_write(self) -> None:
-        """Write what was collected. A failed write is retried half a second later."""
+        """Write what was collected. A failed write is retried a quarter of a second later."""
         with self._lock:
             changes, self._unwritten = self._unwritten, {}
         try:

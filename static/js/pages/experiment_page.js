@@ -8,7 +8,9 @@ import { makeRequests } from "../wire/http.js";
 import { forgetExperiment, tokenOf } from "../wire/experiment_token.js";
 import { makeResults } from "./experiment_results.js";
 
+/** Time between two questions, and while the experiment is being cancelled, ms. */
 const ASK_EVERY_MS = 700;
+const ASK_EVERY_CANCELLING_MS = 200;
 
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} parts */
 export function openExperiment({ document, root, window, fetcher }) {
@@ -28,7 +30,7 @@ export function openExperiment({ document, root, window, fetcher }) {
   askLater();
 
   function askLater() {
-    if (!status.over) window.setTimeout(ask, ASK_EVERY_MS);
+    if (!status.over) window.setTimeout(ask, status.cancel_wanted ? ASK_EVERY_CANCELLING_MS : ASK_EVERY_MS);
   }
 
   async function ask() {

@@ -54,7 +54,7 @@ function fillTable(document, table, results, address) {
   const measure = mainMeasure(results);
   const others = otherMeasures(results);
   const bound = results.at_most === null ? [] : [`at most ${valueWords(measure.unit, results.at_most)}`];
-  const heads = [results.axes.length ? "setting" : "", "runs", medianHead(measure), "95th percentile", "largest", ...bound, ...others.map(medianHead), "open at the failover"];
+  const heads = [results.axes.length ? "setting" : "", "runs", medianHead(measure), "95th percentile", "largest", ...bound, "open at the failover", ...others.map(medianHead)];
   const cell = (text) => element(document, "td", { text });
 
   const rowOf = (point) => {
@@ -65,8 +65,8 @@ function fillTable(document, table, results, address) {
       cell(`${point.finished}${point.failed ? `, ${point.failed} failed` : ""}`),
       ...["median", "p95", "largest"].map((kind) => cell(words(measure, kind))),
       ...(bound.length ? [cell(within)] : []),
-      ...others.map((one) => cell(words(one, "median"))),
       element(document, "td.open", {}, point.finished ? [opener(document, address, point.median_run, "Median run", pointLabel(results, point)), opener(document, address, point.worst_run, "Worst run", pointLabel(results, point))] : []),
+      ...others.map((one) => cell(words(one, "median"))),
     ]);
   };
   table.replaceChildren(
