@@ -33,6 +33,9 @@ test("several parameters are named in a setting's label", () => {
   const two = results([], { axes: ["settings.period", "consumers.*.queue"] });
   assert.equal(pointLabel(two, point(["250", "10"], 1)), "period 250, queue 10");
   assert.equal(pointLabel(results([], { axes: [] }), point([], 1)), "as written");
+  const period = results([], { axes: ["settings.replicatedSubscriptionsSnapshotFrequencyMillis"] });
+  assert.equal(pointLabel(period, point(["250"], 1)), "250 ms");
+  assert.equal(pointLabel(period, point(["never"], 1)), "never");
 });
 
 test("the axis begins at 0, has round parts, and covers every value and the bound", () => {

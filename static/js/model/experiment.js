@@ -37,11 +37,20 @@ export const mainMeasure = (results) => results.measures.find((one) => one.name 
 /** @param {string} unit @param {number | null} value @returns {string} "12", "1.4 s", "never" */
 export const valueWords = (unit, value) => (value === null ? "never" : unit === "us" ? shortSpan(value) : whole(value));
 
-/** @param {Results} results @param {PointResults} point @returns {string} "500", or "period 500, queue 10" where several parameters vary */
+/** @param {Results} results @param {PointResults} point @returns {string} "500 ms", or "period 500, queue 10" where several parameters vary */
 export function pointLabel(results, point) {
   if (point.values.length === 0) return "as written";
-  if (point.values.length === 1) return point.values[0];
-  return point.values.map((value, at) => `${lastStep(results.axes[at])} ${value}`).join(", ");
+  if (point.values.length === 1) return withUnit(results.axes[0], point.values[0]);
+  return point.values.map((value, at) => `${lastStep(results.axes[at])} ${withUnit(results.axes[at], value)}`).join(", ");
+}
+
+/** Units of settings, which the brokers put at the end of the names. @type {[ending: string, unit: string][]} */
+const UNITS = [["Millis", "ms"], ["Seconds", "s"], ["Minutes", "min"]];
+
+/** @param {string} path @param {string} value @returns {string} "250 ms" for a number of a setting whose name ends in Millis */
+function withUnit(path, value) {
+  const unit = UNITS.find(([ending]) => path.endsWith(ending))?.[1];
+  return unit && /^\d+$/.test(value) ? `${value} ${unit}` : value;
 }
 
 /** @param {string} path @returns {string} the last name of a dotted path */
