@@ -26,7 +26,7 @@ SECONDS_MOST, MEMORY_MIB_MOST, TIMES_MOST = 360, 16 * 1024, 12
 CORES, HEAP = 2, "6g"
 
 QUERY = """
-SELECT count(*) AS messages, sum(CAST(clusters > 1 AS INT)) AS duplicates, sum(deliveries) AS deliveries FROM (
+SELECT count(*) AS messages, sum(CAST(clusters > 1 AS INT)) AS in_several_clusters, sum(deliveries) AS deliveries FROM (
   SELECT subscription, topic, partition, message_id, count(*) AS deliveries, count(DISTINCT cluster) AS clusters
   FROM logs WHERE kind = 'deliver' GROUP BY subscription, topic, partition, message_id)
 """
@@ -45,7 +45,8 @@ def measure() -> Iterator[Figure]:
         for rows, logs in sizes.items():
             truth = json.loads((logs.parent / "truth.json").read_text())["groups"]
             expected = {
-                name: sum(one[name] for one in truth) for name in ("messages", "duplicates", "deliveries")
+                name: sum(one[name] for one in truth)
+                for name in ("messages", "in_several_clusters", "deliveries")
             }
             for run in (one for pair in rounds[rows] for one in pair):
                 assert {name: run[name] for name in expected} == expected, (
@@ -104,7 +105,9 @@ def _audit(logs: str) -> dict[str, Any]:
         audit = Audit(spark, [logs], Path(out) / "audit")
         seconds = seconds_of(audit.make)
     groups = audit.report["groups"]
-    figures = {name: sum(one[name] for one in groups) for name in ("messages", "duplicates", "deliveries")}
+    figures = {
+        name: sum(one[name] for one in groups) for name in ("messages", "in_several_clusters", "deliveries")
+    }
     return {"seconds": seconds, **figures, "peak_bytes": peak_memory_bytes() + java_peak_bytes()}
 
 
@@ -115,7 +118,7 @@ def _duckdb(logs: str) -> dict[str, Any]:
     connection.sql(f"CREATE VIEW logs AS SELECT * FROM read_parquet('{logs}/*.parquet')")
     answer: list[Any] = []
     seconds = seconds_of(lambda: answer.extend(connection.sql(QUERY).fetchall()))
-    names = ("messages", "duplicates", "deliveries")
+    names = ("messages", "in_several_clusters", "deliveries")
     return {"seconds": seconds, **dict(zip(names, map(int, answer[0]))), "peak_bytes": peak_memory_bytes()}
 
 

@@ -120,9 +120,11 @@ def _audit(spark: object, given: argparse.Namespace, mapping: object) -> int:
         return 2 if message else 3
     for one in report["groups"]:
         place = " ".join(part for part in (one["subscription"], one["topic"], one["partition"]) if part)
+        duplicates = "unknown" if one["duplicates"] is None else f"{one['duplicates']:,}"
         print(
-            f"{place}: {one['deliveries']:,} deliveries of {one['messages']:,} messages, "
-            f"{one['duplicates']:,} delivered in several clusters, {one['redelivered']:,} redelivered in one"
+            f"{place}: {one['deliveries']:,} deliveries of {one['messages']:,} messages; repeated in several "
+            f"clusters: {one['in_several_clusters']:,}, in one: {one['in_one_cluster']:,}; "
+            f"duplicates (acknowledged before): {duplicates}"
         )
     for one in report["positions"]:
         most = one["repeated_most"]

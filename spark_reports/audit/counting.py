@@ -118,12 +118,12 @@ def rolled_up(messages: DataFrame) -> DataFrame:
     rank = {name: F.ceil(F.col("known") * percent / F.lit(100)) for name, percent in QUANTILES.items()}
     return ranked.groupBy(*GROUP).agg(
         _sum(more).alias("repeated_messages"),
-        _sum(more & F.col("across_clusters")).alias("duplicates"),
-        _sum(more & ~F.col("across_clusters")).alias("redelivered"),
+        _sum(more & F.col("across_clusters")).alias("in_several_clusters"),
+        _sum(more & ~F.col("across_clusters")).alias("in_one_cluster"),
         _sum(more & F.col("across_clusters").isNull()).alias("cluster_unknown"),
         F.sum(F.col("deliveries") - 1).alias("extra_deliveries"),
         F.sum("extra_after_ack").alias("extra_after_ack"),
-        _sum(more & (F.col("extra_after_ack") > 0)).alias("acked_before_repeat"),
+        _sum(more & (F.col("extra_after_ack") > 0)).alias("duplicates"),
         F.max("deliveries").alias("deliveries_most"),
         F.sum("repeated_rows").alias("repeated_rows"),
         F.min("second_us").alias("first_us"),

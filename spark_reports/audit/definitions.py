@@ -8,21 +8,20 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         "such id.",
     ),
     (
-        "Duplicate",
+        "In several clusters",
         "A message that one subscription received in more than one cluster: what a failover repeats.",
     ),
     (
-        "Redelivered",
+        "In one cluster",
         "A message that one subscription received more than once, always in the same cluster: a negative "
         "acknowledgement, a timeout, or a consumer that disconnected.",
     ),
-    ("Extra deliveries", "Deliveries of a message beyond the first."),
     (
-        "Acked before",
-        "Repeated messages with an acknowledgement that is not later than one of their repeats. Unknown "
-        "where the log has no "
-        "acknowledgements.",
+        "Duplicate",
+        "A message that was delivered again after it had been acknowledged, in any cluster. Unknown where "
+        "the log has no acknowledgements.",
     ),
+    ("Extra deliveries", "Deliveries of a message beyond the first."),
     ("Gap", "Time from the first to the second delivery of a message."),
     (
         "Lost",

@@ -321,13 +321,13 @@ def _nothing_read(seen: list[dict[str, Any]]) -> str:
 
 _ROLLED = (
     "repeated_messages",
-    "duplicates",
-    "redelivered",
+    "in_several_clusters",
+    "in_one_cluster",
     "cluster_unknown",
     "extra_deliveries",
     "repeated_rows",
 )
-_ACKED = ("acked_before_repeat", "extra_after_ack")
+_ACKED = ("duplicates", "extra_after_ack")
 _INSTANTS = ("first_us", "last_us", "p50", "p99", "gap_most")
 
 

@@ -56,19 +56,19 @@ def _repeated(report: Report) -> int:
 
 
 def _headline(report: Report) -> Markup:
-    acked = [one["acked_before_repeat"] for one in report["groups"] if one["acked_before_repeat"] is not None]
+    duplicates = [one["duplicates"] for one in report["groups"] if one["duplicates"] is not None]
     if not report["groups"]:
         return render("audit/templates/headline_of_positions.html", pairs=report["positions"])
     return render(
         "audit/templates/headline.html",
         repeated=_repeated(report),
-        duplicates=_sum(report, "duplicates"),
-        redelivered=_sum(report, "redelivered"),
+        several=_sum(report, "in_several_clusters"),
+        one=_sum(report, "in_one_cluster"),
         unknown=_sum(report, "cluster_unknown"),
         deliveries=_sum(report, "deliveries"),
         messages=_sum(report, "messages"),
         groups=len(report["groups"]),
-        acked=sum(acked) if acked else None,
+        duplicates=sum(duplicates) if duplicates else None,
         first=instant(report["span"]["first_us"]),
         last=instant(report["span"]["last_us"]),
     )
@@ -91,10 +91,10 @@ def _groups(report: Report) -> Markup:
             one["partition"] or "–",
             number(one["deliveries"]),
             number(one["messages"]),
-            harm_cell(number(one["duplicates"])) if one["duplicates"] else "0",
-            number(one["redelivered"]),
+            number(one["in_several_clusters"]),
+            number(one["in_one_cluster"]),
+            harm_cell(number(one["duplicates"])) if one["duplicates"] else number(one["duplicates"]),
             number(one["extra_deliveries"]),
-            number(one["acked_before_repeat"]),
             instant(one["first_us"]),
             span(one["last_us"] - one["first_us"]) if one["first_us"] is not None else "–",
             *(span(one[name]) if one[name] is not None else "–" for name in ("p50", "p99", "gap_most")),
@@ -107,10 +107,10 @@ def _groups(report: Report) -> Markup:
         "partition",
         "deliveries",
         "messages",
-        "duplicates",
-        "redelivered",
+        "in several clusters",
+        "in one cluster",
+        "duplicates (acked before)",
         "extra deliveries",
-        "acked before",
         "first repeat",
         "span",
         "gap p50",
@@ -233,7 +233,7 @@ def _worst(report: Report) -> Markup:
     if not rows:
         return Markup("")
     head = ("message", "subscription", "topic", "partition", "clusters", "deliveries", "first", "gap")
-    says = "The messages with the most deliveries; duplicates.parquet has every repeated message."
+    says = "The messages with the most deliveries; repeated.parquet has every repeated message."
     return section("Most often delivered", says, table(head, rows, words=5))
 
 

@@ -23,7 +23,7 @@ PAGE, DATA, TABLE, MESSAGES, UNREADABLE = (
     "audit.html",
     "audit.json",
     "audit.csv",
-    "duplicates.parquet",
+    "repeated.parquet",
     "unreadable.jsonl",
 )
 SCENARIO = "scenario.yaml"
@@ -43,11 +43,11 @@ COLUMNS = (
     "deliveries",
     "messages",
     "repeated_messages",
-    "duplicates",
-    "redelivered",
+    "in_several_clusters",
+    "in_one_cluster",
     "cluster_unknown",
     "extra_deliveries",
-    "acked_before_repeat",
+    "duplicates",
     "extra_after_ack",
     "deliveries_most",
     "repeated_rows",
@@ -101,7 +101,7 @@ def write_table(folder: Path, groups: list[dict[str, Any]]) -> None:
 
 
 def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
-    """Write duplicates.parquet, one row for each message delivered more than once."""
+    """Write repeated.parquet, one row for each message delivered more than once."""
     kept = messages.filter(F.col("deliveries") > 1)
     kept.coalesce(max(1, -(-count // FILE_MESSAGES))).write.mode("overwrite").parquet(
         (folder / MESSAGES).absolute().as_uri()

@@ -84,8 +84,8 @@ def figures_of(rows: list[dict[str, Any]]) -> dict[str, int]:
         "deliveries": sum(map(len, clusters.values())),
         "messages": len(clusters),
         "repeated_messages": len(again),
-        "duplicates": sum(len(dict.fromkeys(found)) > 1 for found in again),
-        "redelivered": sum(len(dict.fromkeys(found)) == 1 for found in again),
+        "in_several_clusters": sum(len(dict.fromkeys(found)) > 1 for found in again),
+        "in_one_cluster": sum(len(dict.fromkeys(found)) == 1 for found in again),
         "extra_deliveries": sum(len(found) - 1 for found in again),
-        "acked_before_repeat": len(acked_before),
+        "duplicates": len(acked_before),
     }
