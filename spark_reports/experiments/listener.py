@@ -1,4 +1,4 @@
-"""Progress of a sweep, for whoever shows it: the command line, or the site's worker."""
+"""Progress of a sweep, shown by the command line or by the site's worker."""
 
 from __future__ import annotations
 
