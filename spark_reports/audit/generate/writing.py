@@ -6,7 +6,6 @@ memory.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from spark_reports.audit.generate.logs import EPOCH_US, Log
+from spark_reports.csv_file import write_csv
 
 COPIES_OF_A_FILE = 400
 """Copies in one file: about ten million rows of the longest run."""
@@ -82,10 +82,7 @@ def _write_json_lines(path: Path, log: Log, copies: range) -> None:
 
 def _write_csv(path: Path, log: Log, copies: range) -> None:
     names = ["ts", "partition", *(name for name in log.columns if name != "at_us")]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(_canonical(log, copies))
+    write_csv(path, names, _canonical(log, copies))
 
 
 def _write_spans(path: Path, log: Log, copies: range) -> None:
