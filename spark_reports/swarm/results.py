@@ -1,4 +1,4 @@
-"""The file of a swarm: one line for each seed that was run, and the smallest scenario of each violation.
+"""The files of a swarm: a line for each seed, and the smallest scenario of each violation.
 
 Rules: lines are in the order of family and seed, so equal seeds give equal bytes. The file is written aside
 and renamed after each round. Runs of another engine are refused, since a swarm tests the engine.

@@ -1,1 +1,1 @@
-"""Makes logs with a known truth from the simulator's own runs, to test audits and to measure their speed."""
+"""Makes logs with a known truth from the simulator's own runs, to test audits."""
