@@ -127,15 +127,18 @@ class _Cache:
         written.cause = self._note("snapshot.used", update.snapshot, update.t, cause, source.marker.position)
 
     def _trigger(self, update: Entry, source: Entry) -> Row | None:
-        """The row that took the snapshot: the cursor that passed it, or its arrival in the cache."""
+        """The row that took the snapshot: the cursor that passed it, or its arrival in the cache.
+
+        An Update needs a mark-delete at or past its snapshot. The cursor is polled, so it may be seen there
+        after the Update was stored.
+        """
         assert source.marker is not None and source.marker.position is not None
         cached = self.rows.get(update.snapshot or 0)
         passed = next(
             (row for row, position in self.history.steps if position >= source.marker.position), None
         )
         if cached is None or (passed is not None and passed.t > cached.t):
-            late = passed is not None and passed.t > update.t + LATE_NS
-            return cached if late else passed
+            return passed
         return cached
 
     def drop(self, cause: Row, reason: str) -> None:
@@ -168,7 +171,3 @@ class _Cache:
             **more,
         )
         return self.last
-
-
-LATE_NS = 5_000_000
-"""A cursor is polled: it is seen past a snapshot at most so long after the Update was stored."""
