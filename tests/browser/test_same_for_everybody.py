@@ -31,7 +31,7 @@ SHOWN = """() => {
 of the event list and where they are.
 """
 
-FARTHEST = """async (pictures) => {
+DIFFERING_PIXELS = """async ([pictures, rounding]) => {
   const pixelsOf = async (address) => {
     const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(address.split(",")[1]), (letter) => letter.charCodeAt(0))]));
     const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
@@ -39,13 +39,17 @@ FARTHEST = """async (pictures) => {
     return context.getImageData(0, 0, bitmap.width, bitmap.height);
   };
   const [one, other] = await Promise.all(pictures.map(pixelsOf));
-  if (one.width !== other.width || one.height !== other.height) return 255;
-  return one.data.reduce((most, value, at) => Math.max(most, Math.abs(value - other.data[at])), 0);
+  if (one.width !== other.width || one.height !== other.height) return one.width * one.height;
+  const differs = (at) => [0, 1, 2, 3].some((channel) => Math.abs(one.data[at + channel] - other.data[at + channel]) > rounding);
+  return Array.from({ length: one.width * one.height }, (_, pixel) => differs(4 * pixel)).filter(Boolean).length;
 }"""
-"""The largest difference between two pictures in any channel of a pixel."""
+"""The number of pixels that differ between two pictures by more than `rounding` in any channel."""
 
 ROUNDING = 4
 """The same strokes, drawn again, may become so much lighter or darker where they cross."""
+
+PIXELS_MAX = 12
+"""Ends of strokes may differ by more: six pixels at the brackets of three snapshots."""
 
 BRANCH_AS_RUN = {"picture scrub", "picture spacetime", "picture lines", "view", "panel"}
 """These also show how far the branch has run: rows ahead, planned commands, time that was not run yet."""
@@ -71,7 +75,11 @@ def _differing(
         pair = [seen["shown"].get(name) for seen in (one, other)]
         if name in without or pair[0] == pair[1]:
             continue
-        if not name.startswith("picture") or None in pair or lab.page.evaluate(FARTHEST, pair) > ROUNDING:
+        if (
+            not name.startswith("picture")
+            or None in pair
+            or lab.page.evaluate(DIFFERING_PIXELS, [pair, ROUNDING]) > PIXELS_MAX
+        ):
             found.append(name)
     return found
 
