@@ -98,6 +98,12 @@ class Row:
         if self.cancel_wanted():
             raise Cancelled
 
+    @property
+    def unwritten(self) -> dict[str, Any]:
+        """The progress that is not in the row yet."""
+        with self._lock:
+            return dict(self._unwritten)
+
     def _tell(self, **columns: Any) -> None:
         with self._lock:
             self._unwritten.update(columns)
@@ -139,7 +145,9 @@ def make_report(report_id: str, attempt: int) -> str:
     row = Row(report)
     with row, StopsWith(row):
         ended = _ended(report, row)
-    when_the_database_is_there(lambda: record_progress(report, {"finished_at": timezone.now(), **ended}))
+    # a quick last step may have begun after the last write of the progress
+    last = {**row.unwritten, "finished_at": timezone.now(), **ended}
+    when_the_database_is_there(lambda: record_progress(report, last))
     return str(ended["state"])
 
 
