@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from script.real_brokers.ack_timers import with_ack_timers
 from script.real_brokers.output import RAW, write_pairs, write_results, write_text
-from script.real_brokers.plan import with_times
+from script.real_brokers.plan import DRIFT, with_times
 from script.real_brokers.recording import RecordingError, read_recording
 from script.real_brokers.times_of_run import MEASURED, times_of_run
 from script.support.processes import say
@@ -44,6 +45,7 @@ def _again(job: Path) -> int:
         entries = [entry for log in recording.dumps.values() for entry in log]
         times = times_of_run(recording.events, entries)
         played = with_times(_without_times(path.parent, scenario), times)
+        played = with_ack_timers(played, recording.events, recording.zero_ns)
         write_text(path.parent / "scenario.yaml", played.canonical_text)
         try:
             pairs.append(write_results(path.parent, played, recording, scenario))
@@ -59,9 +61,15 @@ def _without_times(run: Path, job: PulsarScenario) -> PulsarScenario:
     """A run's scenario without the times that were measured in it before."""
     played = _scenario(run)
     kept = {
-        name: value for name, value in played.options.items() if name not in MEASURED or name in job.options
+        name: value
+        for name, value in played.options.items()
+        if name not in (*MEASURED, DRIFT) or name in job.options
     }
-    return replace(played, options=kept)
+    consumers = {
+        name: replace(spec, acknowledgment_group_phase_us=job.consumers[name].acknowledgment_group_phase_us)
+        for name, spec in played.consumers.items()
+    }
+    return replace(played, options=kept, consumers=consumers)
 
 
 def _scenario(folder: Path) -> PulsarScenario:

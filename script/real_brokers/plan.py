@@ -7,6 +7,7 @@ changed scenario is played by the brokers and by the engine.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -169,8 +170,15 @@ def shifted(scenario: PulsarScenario, first: int, by_us: int) -> PulsarScenario:
     return replace(scenario, commands=commands, until_us=scenario.until_us + by_us)
 
 
+DRIFT = "ackGroupDrift"
+"""The option by how much a period of ack groups is longer than configured."""
+
+
 def as_played(
-    plan: RunPlan, effects_us: dict[int, int], until_us: int, times: dict[str, Distribution] | None = None
+    plan: RunPlan,
+    effects_us: dict[int, int],
+    until_us: int,
+    times: Mapping[str, Distribution | int] | None = None,
 ) -> RunPlan:
     """The run with the instants at which its commands took effect, by their numbers.
 
@@ -184,7 +192,7 @@ def as_played(
     return replace(plan, scenario=with_times(changed, times or {}))
 
 
-def with_times(scenario: PulsarScenario, times: dict[str, Distribution]) -> PulsarScenario:
+def with_times(scenario: PulsarScenario, times: Mapping[str, Distribution | int]) -> PulsarScenario:
     """The scenario with these durations as options, where it does not have the option itself."""
     given = {**times, **scenario.options}
     return written(replace(scenario, options={name: given[name] for name in OPTIONS if name in given}))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from script.real_brokers.ack_timers import with_ack_timers
 from script.real_brokers.effects import Effects
 from script.real_brokers.faults import Faults
 from script.real_brokers.live_run import MARGIN_NS, Run
@@ -160,4 +161,6 @@ def _played(run: Run, load: float) -> Played:
     events = sorted(run.events, key=lambda one: one["t"])
     entries = [entry for dump in run.dumps for entry in dump["entries"]]
     plan = as_played(run.plan, run.effects_us, until_us, times_of_run(events, entries))
+    timed = with_ack_timers(plan.scenario, events, run.zero_ns, plan.prefix)
+    plan = replace(plan, scenario=timed)
     return Played(plan, run.zero_ns, run.until_ns, events, run.dumps, load)

@@ -4,7 +4,8 @@ Rules: consumers have left a cluster when their failover began, or with the last
 messages after that, and are connected when the other broker has them: `subscribeTime`. A snapshot's update
 that arrives meanwhile saves duplicates. An unloaded topic is loaded when its snapshot controller starts, with
 which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. Several give their median.
-Appends have a distribution: `appendTime` (`script.real_brokers.append_time`).
+Appends and deliveries have distributions: `appendTime` (`script.real_brokers.append_time`) and `deliveryTime`
+(`script.real_brokers.delivery_time`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from statistics import median_low
 from typing import Any
 
 from script.real_brokers.append_time import append_time
+from script.real_brokers.delivery_time import delivery_time
 from script.real_brokers.plan import FAIL_OVER, UNLOAD
 from script.real_brokers.process import Event
 from simulator.scenarios.model import Distribution
@@ -25,8 +27,8 @@ def times_of_run(
     """By option how long it took; `events` are in the order of their instants, `entries` of all logs."""
     found = {name: times_of(events) for name, times_of in TIMES.items()}
     times = {name: Distribution(value_us=median_low(us)) for name, us in found.items() if us}
-    appends = append_time(events, entries)
-    return times if appends is None else {**times, APPEND_TIME: appends}
+    drawn = {APPEND_TIME: append_time(events, entries), DELIVERY_TIME: delivery_time(events)}
+    return {**times, **{name: took for name, took in drawn.items() if took is not None}}
 
 
 def _subscribes_us(events: Sequence[Event]) -> list[int]:
@@ -83,6 +85,6 @@ TIMES: dict[str, Callable[[Sequence[Event]], list[int]]] = {
 }
 """By option, what is measured in microseconds."""
 
-APPEND_TIME = "appendTime"
-MEASURED = (*TIMES, APPEND_TIME)
+APPEND_TIME, DELIVERY_TIME = "appendTime", "deliveryTime"
+MEASURED = (*TIMES, APPEND_TIME, DELIVERY_TIME)
 """All options that a run's own times set."""

@@ -118,3 +118,32 @@ def test_copies_and_markers_and_too_few_receipts_give_no_time_of_appends():
     receipts, entries = appended([3_500] * 40)
     markers = [{**entry, "producer": "pulsar.marker", "sequence": -1} for entry in entries]
     assert times_of_run(receipts, markers) == {}
+
+
+def delivered(count: int, took_us: int, acked_us: int, every_us: int = 100_000) -> list[dict]:
+    """Events of a consumer that is sent a message every so often, has it later, and acknowledges it."""
+    events = []
+    for number in range(count):
+        place = {"consumer": "c", "ledger": 7, "entry": number}
+        sent_ns = number * every_us * 1000
+        for kind, later_us in (("dispatched", 0), ("delivered", took_us), ("acknowledged", acked_us)):
+            events.append({"e": kind, "t": sent_ns + later_us * 1000, **place})
+    return sorted(events, key=lambda event: event["t"])
+
+
+def test_the_time_of_a_delivery_is_from_the_dispatch_until_the_application_has_the_message():
+    found = times_of_run(delivered(40, took_us=230, acked_us=2_230))
+    assert found == {"deliveryTime": Distribution("lognormal", value_us=230, sigma_millionths=0)}
+    assert times_of_run(delivered(29, took_us=230, acked_us=2_230)) == {}
+
+
+def test_a_message_that_waits_in_the_queue_of_a_busy_consumer_shows_no_time_of_delivery():
+    assert times_of_run(delivered(40, took_us=150_000, acked_us=250_000)) == {}
+
+
+def test_messages_of_an_ended_connection_keep_no_consumer_busy():
+    lost = [{"e": "dispatched", "t": -2, "consumer": "c", "ledger": 7, "entry": 99}]
+    events = delivered(30, took_us=230, acked_us=2_230)
+    assert times_of_run([*lost, *events]) == {}
+    ended = {"e": "disconnected", "t": -1, "consumer": "c"}
+    assert "deliveryTime" in times_of_run([*lost, ended, *events])

@@ -5,6 +5,7 @@ Sources: `ManagedCursorImpl.asyncReadEntriesWithSkipOrWait`, `checkForNewEntries
 the delay is 10 ms, the links take no time, and only a takes snapshots.
 """
 
+from itertools import pairwise
 from statistics import median
 
 import pytest
@@ -92,6 +93,22 @@ def test_a_replicator_reads_at_the_end_of_the_delay(published, wanted):
 def test_with_a_delay_of_0_every_entry_is_read_at_once():
     world = run(body("a 50,54,56,61", delay_ms=0), until="1s")
     assert dispatched(world) == replicated(world) == [50, 54, 56, 61]
+
+
+def test_a_look_for_new_entries_may_be_later_than_the_delay():
+    options = "forcedControllerStart: false, newEntriesCheckLateness: 300us"
+    world = run(body("a 50,54,56,61,71", options=options), until="1s")
+    assert dispatched(world) == replicated(world) == [50, 60.3, 60.3, 70.6, 71 + 9.9]
+    without = run(body("a 50,54,56,61", options=options, delay_ms=0), until="1s")
+    assert dispatched(without) == replicated(without) == [50, 54, 56, 61]
+
+
+def test_late_looks_read_two_messages_at_once_now_and_then():
+    """With one message a delay each look is later than the one before, until two messages wait for it."""
+    options = "forcedControllerStart: false, newEntriesCheckLateness: 300us"
+    found = dispatched(run(body("a start: 50ms, every: 10ms, count: 100", options=options), until="2s"))
+    together = sum(1 for earlier, later in pairwise(found) if earlier == later)
+    assert (len(found), together) == (100, 2)  # a tenth of 300 us of each message is the share of a delay
 
 
 def test_the_first_delay_begins_when_the_consumer_and_the_replicator_start():

@@ -130,6 +130,29 @@ def test_a_client_that_starts_again_draws_another_phase():
     assert [len(one) for one in runs] == [1, 1, 1] and len({min(one) for one in runs}) == 3
 
 
+@pytest.mark.parametrize("option", ["ackGroupPhase: aligned", "ackGroupPhase: drawn"])
+def test_a_consumers_own_phase_holds_for_its_first_process(option):
+    """Flushes at 37, 137, …; the process that starts at 2 s has the phase of the option."""
+    commands = (
+        "commands: [{at: 1010ms, do: topic.unload, topic: t, cluster: a},"
+        " {at: 1500ms, do: client.kill, client: c}, {at: 2040ms, do: consumer.start, consumer: c}]\n"
+    )
+    phase = ", acknowledgmentGroupPhase: 37ms"
+    world = run(body(option, consumer=phase) + commands, until="3s")
+    first = [at_us for at_us in flushes_us(world) if at_us < 1500 * MS]
+    assert {at_us % GROUP_US for at_us in first} == {37 * MS} and first[0] == 37 * MS
+    assert connected_us(world)[1] < first[-1], "the reconnect after the unload changes nothing"
+    second = {at_us % GROUP_US for at_us in flushes_us(world) if at_us > 2040 * MS}
+    assert second == {40 * MS} if option.endswith("aligned") else second not in ({37 * MS}, {40 * MS})
+
+
+def test_a_consumers_own_phase_may_be_later_than_its_first_acks_and_drifts():
+    text = body("ackGroupDrift: 500us", consumer=", acknowledgmentGroupPhase: 730ms")
+    found = flushes_us(run(text, until="2s"))
+    assert 730 * MS in found and found[0] == 730 * MS - 7 * (GROUP_US + DRIFT_US)
+    assert {later - earlier for earlier, later in pairwise(found)} == {GROUP_US + DRIFT_US}
+
+
 def test_each_period_begins_after_the_flush_before_it():
     """scheduleWithFixedDelay: five milliseconds a second with ten flushes of half a millisecond."""
     found = flushes_us(run(body("ackGroupDrift: 500us", producer="every: 1ms"), until="5s"))
@@ -170,7 +193,9 @@ def test_a_client_needs_its_time_for_each_message_beside_processing():
 DELIVERY = "deliveryTime: {distribution: uniform, low: 2ms, high: 12ms}"
 LOAD = "topicLoadTime: {distribution: uniform, low: 150ms, high: 450ms}"
 SUBSCRIBE = "subscribeTime: {distribution: uniform, low: 10ms, high: 40ms}"
-REST = f"processingOverhead: 400us, {LOAD}, {SUBSCRIBE}, {DELIVERY}"
+MEASURED_DELIVERY = "deliveryTime: {distribution: lognormal, median: 230us, sigma: 0.5}"
+LATENESS = "newEntriesCheckLateness: 300us"
+REST = f"processingOverhead: 60us, {LOAD}, {SUBSCRIBE}, {MEASURED_DELIVERY}, {LATENESS}"
 
 
 def test_every_delivery_takes_its_time():
@@ -434,7 +459,7 @@ def test_a_crash_during_the_load_ends_it():
 
 def test_timing_measured_stands_for_the_measured_values():
     append = "appendTime: {distribution: lognormal, median: 3500us, sigma: 0.4}"
-    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, {append}, {REST}"
+    written = f"ackGroupPhase: drawn, ackGroupDrift: 100us, {append}, {REST}"
     wanted = run(body(written) + _tail_reads_after(10), until="3s").digest()
     assert run(body("timing: measured"), until="3s").digest() == wanted
     nominal = run(body("timing: nominal"), until="3s").digest()
@@ -462,7 +487,7 @@ def test_broker_settings_may_have_measured_values_too(monkeypatch):
 
 def test_what_a_scenario_gives_has_precedence_over_timing():
     given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, appendTime: 0s, processingOverhead: 0s, "
-    given_ += "topicLoadTime: 0s, subscribeTime: 0s, deliveryTime: 0s"
+    given_ += "topicLoadTime: 0s, subscribeTime: 0s, deliveryTime: 0s, newEntriesCheckLateness: 0s"
     text = body(f"timing: measured, {given_}") + _tail_reads_after(0)
     assert run(text, until="1s").digest() == run(body(""), until="1s").digest()
 

@@ -25,8 +25,19 @@ class ClusterOfSettings(Protocol):
         """A broker setting in force."""
 
 
+class RuntimeOfSettings(Protocol):
+    """A runtime with a scenario's options."""
+
+    def option(self, name: str) -> Any:
+        """The value of an option in force."""
+
+
 class TopicOfSettings(TopicWithPolicies, Protocol):
     """A topic whose settings are looked up."""
+
+    @property
+    def runtime(self) -> RuntimeOfSettings:
+        """The run's options."""
 
     @property
     def cluster(self) -> ClusterOfSettings:
@@ -57,6 +68,9 @@ class HotSettings:
             return topic.cluster.setting(name, topic)
 
         rate = setting("managedLedgerDefaultMarkDeleteRateLimit")
+        check_delay_us = setting("managedLedgerNewEntriesCheckDelayInMillis") * 1000
+        if check_delay_us:
+            check_delay_us += topic.runtime.option("newEntriesCheckLateness")
         return cls(
             ttl_us=setting("ttlDurationDefaultInSeconds") * _SECOND_US,
             deduplicates=setting("brokerDeduplicationEnabled"),
@@ -68,5 +82,5 @@ class HotSettings:
             ahead_per_subscription=setting("keySharedLookAheadMsgInReplayThresholdPerSubscription"),
             delays=setting("delayedDeliveryEnabled"),
             persist_interval_us=_SECOND_US // rate if rate else 0,
-            new_entries_check_delay_us=setting("managedLedgerNewEntriesCheckDelayInMillis") * 1000,
+            new_entries_check_delay_us=check_delay_us,
         )

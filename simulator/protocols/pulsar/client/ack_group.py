@@ -8,8 +8,9 @@ cumulative ack.
 The timer has a grid of instants. Under `ackGroupPhase: aligned` it starts when the client connects. Under
 `drawn` it is that of the Java client: its constructor starts the timer before the subscribe reaches the
 broker, and nothing starts it again before the client ends. The time between the two is drawn within one
-period. The timer works with a fixed delay, so each period begins when the flush before it has ended:
-`ackGroupDrift` later than the grid of a fixed rate.
+period. A consumer's own `acknowledgmentGroupPhase` gives an instant of the grid of its first process, which
+nothing starts again either. The timer works with a fixed delay, so each period begins when the flush before
+it has ended: `ackGroupDrift` later than the grid of a fixed rate.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class AckGroup:
         "_drawn",
         "_dropped",
         "_incomplete",
+        "_keeps_timer",
         "_period_us",
         "_phases",
         "acknowledged_to",
@@ -64,6 +66,7 @@ class AckGroup:
         self._phases = stream_key(runtime.seed, f"ack-group/{consumer.name}")
         self._period_us = consumer.spec.acknowledgment_group_time_us + runtime.option("ackGroupDrift")
         self._begun_us = 0  # when the timer was started
+        self._keeps_timer = self._drawn  # a connect does not start it again
         self.waiting = WaitingAcks()
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}
         self.timed = False
@@ -86,13 +89,18 @@ class AckGroup:
 
     def client_started(self) -> None:
         """The client's process subscribes, for the first time or after it ended."""
-        if self._drawn and self._period_us:
-            consumer = self._consumer
-            self._begun_us = consumer.runtime.now_us - draw(self._phases, consumer.epoch) % self._period_us
+        consumer, period_us = self._consumer, self._period_us
+        phase_us = consumer.spec.acknowledgment_group_phase_us
+        first = phase_us is not None and consumer.epoch == 1
+        self._keeps_timer = self._drawn or first
+        if first:
+            self._begun_us = phase_us or 0
+        elif self._drawn and period_us:
+            self._begun_us = consumer.runtime.now_us - draw(self._phases, consumer.epoch) % period_us
 
     def client_connects(self) -> None:
         """The client, which has no session, is about to subscribe."""
-        if not self._drawn:
+        if not self._keeps_timer:
             self._begun_us = self._consumer.runtime.now_us
 
     def client_connected(self) -> None:
@@ -100,7 +108,7 @@ class AckGroup:
 
         A timer that went on meanwhile sends them at its next instant.
         """
-        if self._drawn:
+        if self._keeps_timer:
             self.send_or_wait()
         else:
             self.send()

@@ -56,7 +56,8 @@ class ConsumerSpec:
 
     `acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages,
     `negative_acknowledge` nacks some on their first delivery. `acknowledgment_group_time_us` 0 sends every
-    ack at once. `ack_timeout_us` 0 is off.
+    ack at once. `acknowledgment_group_phase_us` is an instant at which its first process sends groups; with
+    None the option `ackGroupPhase` decides. `ack_timeout_us` 0 is off.
     """
 
     name: str
@@ -68,6 +69,7 @@ class ConsumerSpec:
     processing: Distribution = Distribution()
     acknowledge: str = "individual"
     acknowledgment_group_time_us: int = 100_000
+    acknowledgment_group_phase_us: int | None = None
     negative_ack_redelivery_delay_us: int = 60_000_000
     ack_timeout_us: int = 0
     hold: Selection | None = None

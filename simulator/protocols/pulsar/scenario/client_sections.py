@@ -126,6 +126,15 @@ CONSUMERS = Section(
             attribute="acknowledgment_group_time_us",
         ),
         Key(
+            "acknowledgmentGroupPhase",
+            "duration",
+            (
+                "an instant at which its first process sends a group; the others are a whole number of "
+                "periods before and after it; without it the option ackGroupPhase decides"
+            ),
+            attribute="acknowledgment_group_phase_us",
+        ),
+        Key(
             "negativeAckRedeliveryDelay",
             "duration",
             "from a negative ack to the request for redelivery, 100ms at least",

@@ -1,0 +1,30 @@
+"""A distribution for the twin's option, fitted to what many events of a run on real brokers took.
+
+Rules: a lognormal with the median and the 90th percentile, so that the few events that waited for something
+else, such as the load of a topic, do not decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log
+from statistics import NormalDist
+
+from simulator.scenarios.model import Distribution
+
+SAMPLES_LEAST = 30
+"""The fewest events that a distribution is fitted to."""
+
+HIGH = 0.9
+"""The percentile that gives the shape."""
+
+
+def fitted(took_ns: Iterable[int]) -> Distribution | None:
+    """The lognormal of these durations in microseconds, or None with too few of them."""
+    ordered = sorted(took_ns)
+    if len(ordered) < SAMPLES_LEAST:
+        return None
+    median_us = max(1, ordered[len(ordered) // 2] // 1000)
+    high_us = max(median_us, ordered[int(len(ordered) * HIGH)] // 1000)
+    sigma = log(high_us / median_us) / NormalDist().inv_cdf(HIGH)
+    return Distribution("lognormal", value_us=median_us, sigma_millionths=round(sigma * 1000) * 1000)
