@@ -86,7 +86,7 @@ def swarm_run(family: str, seed: int) -> SwarmRun:
     broken = first_broken(scenario)
     if broken is None:
         return SwarmRun(family, seed, built_in, scenario, KEPT)
-    smallest = shrunk(scenario, load_scenario_text(builtin_text(built_in)).settings, broken[0])
+    smallest = shrunk(scenario, _built_in(built_in).settings, broken[0])
     claim, at_us, reason = first_broken(smallest, broken[0]) or broken
     return SwarmRun(family, seed, built_in, smallest, BROKEN, claim, at_us, reason)
 
@@ -104,26 +104,54 @@ def _of_families() -> dict[str, tuple[str, ...]]:
 
 
 def _drawn(built_in: str, family: str, seed: int, draws: Draws) -> Scenario:
-    """The scenario of a seed; what its file format refuses is left out."""
-    plain = load_scenario_text(builtin_text(built_in))
+    """The scenario of a seed; what its file format refuses is left out.
+
+    Most drawn commands are accepted, so all of them are read at once, and one by one only if they are not.
+    """
+    plain = _built_in(built_in)
     until_us = min(plain.until_us, LONGEST_US)
     kept = tuple(spec for spec in plain.commands if spec.at_us <= until_us)
-    scenario = _with(plain, commands=kept, seed=draws.below(SEEDS), until_us=until_us) or plain
-    values = protocol_of(plain).swarm_settings
+    start = replace(plain, commands=kept, seed=draws.below(SEEDS), until_us=until_us, expect={}, compare={})
+    start = _with_settings(start, draws)
+    commands = _drawn_commands(start, f"swarm/{family}", seed, draws)
+    together = _with(start, commands=(*start.commands, *commands))
+    if together is not None:
+        return together
+    scenario = _with(start) or plain
+    for spec in commands:
+        scenario = _with(scenario, commands=(*scenario.commands, spec)) or scenario
+    return scenario
+
+
+def _with_settings(scenario: Scenario, draws: Draws) -> Scenario:
+    """The scenario with some settings of its protocol's swarm; one that its format refuses is left out."""
+    values = protocol_of(scenario).swarm_settings
     for name in draws.sample(sorted(values), min(len(values), draws.below(SETTINGS_MAX + 1))):
         written = str(draws.choice(values[name])).lower()
         scenario = _loaded(scenario, ((f"settings.{name}", written),)) or scenario
+    return scenario
+
+
+def _drawn_commands(scenario: Scenario, stream: str, seed: int, draws: Draws) -> list[CommandSpec]:
+    """The random commands of a seed, each from a stream of its own."""
+    found = []
     for number in range(1 + draws.below(COMMANDS_MAX)):
-        own = Draws(seed, f"swarm/{family}/command/{number}")
+        own = Draws(seed, f"{stream}/command/{number}")
+        until_us = scenario.until_us
         at_us = own.choice((0, own.below(until_us), own.below(until_us)))
         command = random_command(scenario, own)
         try:
             normal = normalise_command(command, scenario)
         except ValueError:
             continue
-        spec = CommandSpec(at_us, normal.pop("do"), normal)
-        scenario = _with(scenario, commands=(*scenario.commands, spec)) or scenario
-    return scenario
+        found.append(CommandSpec(at_us, normal.pop("do"), normal))
+    return found
+
+
+@cache
+def _built_in(name: str) -> Scenario:
+    """A built-in scenario, read once."""
+    return load_scenario_text(builtin_text(name))
 
 
 def _with(scenario: Scenario, **fields: Any) -> Scenario | None:
@@ -139,7 +167,7 @@ def _loaded(scenario: Scenario, overrides: Sequence[tuple[str, str]] = ()) -> Sc
         return None
 
 
-def first_broken(scenario: Scenario, ignored: Sequence[str] = (), claim: str | None = None) -> Broken | None:
+def first_broken(scenario: Scenario, claim: str | None = None) -> Broken | None:
     """The first claim that a run breaks, or the first violation of one claim; None if all hold."""
     try:
         world = World.from_scenario(scenario, rows_max=ROWS_MAX)

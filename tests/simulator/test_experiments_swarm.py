@@ -41,6 +41,9 @@ def test_a_broken_rule_is_found_and_shrunk_to_the_commands_that_it_needs(keeps_u
     for place in range(2):
         fewer = replace(found.scenario, commands=found.scenario.commands[place : place + 1])
         assert swarm.first_broken(load_scenario_text(canonical_text(fewer)), found.claim) is None
+        assert swarm.first_broken(load_scenario_text(canonical_text(fewer)), swarm.CRASHED) is None
+    assert swarm.first_broken(found.scenario, found.claim) is not None
+    assert swarm.first_broken(found.scenario, swarm.CRASHED) is None, "only the named claim counts"
     world = World.from_scenario(load_scenario_text(found.as_row()["scenario"]))
     world.run()
     assert (world.violations[0].claim, world.violations[0].at_us) == (found.claim, found.at_us)
