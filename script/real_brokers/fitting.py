@@ -1,6 +1,6 @@
 """A distribution for the twin's option, fitted to what many events of a run on real brokers took.
 
-Rules: a lognormal with the median and the 90th percentile, so that the few events that waited for something
+Rules: a lognormal with the median and the upper quartile, so that the few events that waited for something
 else, such as the load of a topic, do not decide.
 """
 
@@ -15,8 +15,8 @@ from simulator.scenarios.model import Distribution
 SAMPLES_LEAST = 30
 """The fewest events that a distribution is fitted to."""
 
-HIGH = 0.9
-"""The percentile that gives the shape."""
+HIGH = 0.75
+"""The quantile that gives the shape: a stall of the machine that delays fewer events does not change it."""
 
 
 def fitted(took_ns: Iterable[int]) -> Distribution | None:

@@ -100,11 +100,12 @@ def appended(times_us: list[int], **more) -> tuple[list[dict], list[dict]]:
     return receipts, entries
 
 
-def test_the_time_of_appends_is_fitted_to_median_and_90th_percentile():
-    receipts, entries = appended([3_000] * 60 + [4_000] * 25 + [9_000] * 10 + [300_000] * 5)
+def test_the_time_of_appends_is_fitted_to_median_and_upper_quartile():
+    stall = [900_000] * 20  # the machine did something else meanwhile
+    receipts, entries = appended([3_000] * 60 + [4_000] * 20 + stall)
     found = times_of_run(receipts, entries)["appendTime"]
     assert (found.kind, found.value_us) == ("lognormal", 3_000)
-    assert found.sigma_millionths / 1e6 == pytest.approx(0.857, abs=0.001)  # ln(9 / 3) / 1.2816
+    assert found.sigma_millionths / 1e6 == pytest.approx(0.427, abs=0.001)  # ln(4 / 3) / 0.6745
 
 
 def test_appends_that_all_take_as_long_have_no_spread():
