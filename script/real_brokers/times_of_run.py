@@ -5,7 +5,8 @@ messages after that, and are connected when the other broker has them: `subscrib
 that arrives meanwhile saves duplicates. An unloaded topic is loaded when its snapshot controller starts, with
 which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. Several give their median.
 Appends and deliveries have distributions: `appendTime` (`script.real_brokers.append_time`) and `deliveryTime`
-(`script.real_brokers.delivery_time`).
+(`script.real_brokers.delivery_time`). Looks for new entries have a mean lateness: `newEntriesCheckLateness`
+(`script.real_brokers.check_lateness`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from statistics import median_low
 from typing import Any
 
 from script.real_brokers.append_time import append_time
+from script.real_brokers.check_lateness import check_lateness
 from script.real_brokers.delivery_time import delivery_time
 from script.real_brokers.plan import FAIL_OVER, UNLOAD
 from script.real_brokers.process import Event
@@ -27,8 +29,12 @@ def times_of_run(
     """By option how long it took; `events` are in the order of their instants, `entries` of all logs."""
     found = {name: times_of(events) for name, times_of in TIMES.items()}
     times = {name: Distribution(value_us=median_low(us)) for name, us in found.items() if us}
-    drawn = {APPEND_TIME: append_time(events, entries), DELIVERY_TIME: delivery_time(events)}
-    return {**times, **{name: took for name, took in drawn.items() if took is not None}}
+    others = {
+        APPEND_TIME: append_time(events, entries),
+        DELIVERY_TIME: delivery_time(events),
+        CHECK_LATENESS: check_lateness(events),
+    }
+    return {**times, **{name: took for name, took in others.items() if took is not None}}
 
 
 def _subscribes_us(events: Sequence[Event]) -> list[int]:
@@ -85,6 +91,6 @@ TIMES: dict[str, Callable[[Sequence[Event]], list[int]]] = {
 }
 """By option, what is measured in microseconds."""
 
-APPEND_TIME, DELIVERY_TIME = "appendTime", "deliveryTime"
-MEASURED = (*TIMES, APPEND_TIME, DELIVERY_TIME)
+APPEND_TIME, DELIVERY_TIME, CHECK_LATENESS = "appendTime", "deliveryTime", "newEntriesCheckLateness"
+MEASURED = (*TIMES, APPEND_TIME, DELIVERY_TIME, CHECK_LATENESS)
 """All options that a run's own times set."""

@@ -125,7 +125,7 @@ def delivered(count: int, took_us: int, acked_us: int, every_us: int = 100_000) 
     """Events of a consumer that is sent a message every so often, has it later, and acknowledges it."""
     events = []
     for number in range(count):
-        place = {"consumer": "c", "ledger": 7, "entry": number}
+        place = {"cluster": "a", "topic": TOPIC, "consumer": "c", "ledger": 7, "entry": number}
         sent_ns = number * every_us * 1000
         for kind, later_us in (("dispatched", 0), ("delivered", took_us), ("acknowledged", acked_us)):
             events.append({"e": kind, "t": sent_ns + later_us * 1000, **place})
@@ -143,8 +143,38 @@ def test_a_message_that_waits_in_the_queue_of_a_busy_consumer_shows_no_time_of_d
 
 
 def test_messages_of_an_ended_connection_keep_no_consumer_busy():
-    lost = [{"e": "dispatched", "t": -2, "consumer": "c", "ledger": 7, "entry": 99}]
+    lost = [
+        {
+            "e": "dispatched",
+            "t": -2,
+            "cluster": "a",
+            "topic": TOPIC,
+            "consumer": "c",
+            "ledger": 7,
+            "entry": 99,
+        }
+    ]
     events = delivered(30, took_us=230, acked_us=2_230)
     assert times_of_run([*lost, *events]) == {}
     ended = {"e": "disconnected", "t": -1, "consumer": "c"}
     assert "deliveryTime" in times_of_run([*lost, ended, *events])
+
+
+def sent(at_us: list[int]) -> list[dict]:
+    """A dispatcher's reads: two messages at each of these instants."""
+    of = {"e": "dispatched", "cluster": "a", "topic": TOPIC, "consumer": "c", "ledger": 7}
+    times = [at for at in at_us for _ in range(2)]
+    return [{**of, "t": at * 1000, "entry": number} for number, at in enumerate(times)]
+
+
+def test_the_lateness_of_looks_for_new_entries_is_the_mean_distance_of_reads_beyond_the_delay():
+    late = [number * 10_300 + (number % 2) * 200 for number in range(102)]
+    found = times_of_run(sent(late))["newEntriesCheckLateness"]
+    assert (found.kind, found.low_us) == ("uniform", 0) and found.high_us == pytest.approx(600, abs=4)
+    assert times_of_run(sent(late[:100])) == {}, "99 distances are too few"
+    early = [number * 9_900 for number in range(102)]
+    assert times_of_run(sent(early)) == {"newEntriesCheckLateness": Distribution("uniform")}
+
+
+def test_a_dispatcher_that_is_notified_shows_no_lateness():
+    assert times_of_run(sent([number * 100_000 for number in range(150)])) == {}

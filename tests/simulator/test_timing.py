@@ -194,7 +194,7 @@ DELIVERY = "deliveryTime: {distribution: uniform, low: 2ms, high: 12ms}"
 LOAD = "topicLoadTime: {distribution: uniform, low: 150ms, high: 450ms}"
 SUBSCRIBE = "subscribeTime: {distribution: uniform, low: 10ms, high: 40ms}"
 MEASURED_DELIVERY = "deliveryTime: {distribution: lognormal, median: 230us, sigma: 0.5}"
-LATENESS = "newEntriesCheckLateness: 300us"
+LATENESS = "newEntriesCheckLateness: {distribution: uniform, low: 100us, high: 500us}"
 REST = f"processingOverhead: 60us, {LOAD}, {SUBSCRIBE}, {MEASURED_DELIVERY}, {LATENESS}"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.protocols.pulsar.broker.hash_ring import chosen_on_ring, full_topic_name
-from simulator.protocols.pulsar.storage.tail_read import TailRead
+from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,8 @@ class Dispatcher:
         # entries below may be individually deleted: check before sending
         self.check_below = self.topic.log.length
         self.busy = False
-        self.tail = TailRead()
+        reader = f"dispatcher/{self.topic.cluster.name}/{self.topic.name}/{subscription.name}"
+        self.tail = TailRead(lateness_of(self.runtime, reader))
         self.unacked = 0  # messages with consumers, of the whole subscription
         self.redeliveries: dict[int, int] = {}  # by entry, for consumers that request single entries
 

@@ -28,7 +28,7 @@ from simulator.protocols.pulsar.replication.copy_size import CopySize
 from simulator.protocols.pulsar.replication.held_connection import HeldConnection
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
 from simulator.protocols.pulsar.storage import retention, tail_read
-from simulator.protocols.pulsar.storage.tail_read import TailRead
+from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class Replicator:
         # (index, sent_us, due_us), not yet stored at the peer
         self.wire: deque[tuple[int, int, int]] = deque()
         self.receipts = Receipts(self.cursor, runtime)
-        self.tail = TailRead()
+        reader = f"replicator/{topic.cluster.name}/{peer}/{topic.name}"
+        self.tail = TailRead(lateness_of(runtime, reader))
         self.broken = BrokenProcess(self)
         self.held = HeldConnection(self)
         self.copy_size = CopySize(topic.cluster.name)

@@ -100,13 +100,13 @@ TIMING_OPTIONS: tuple[Setting, ...] = (
     ),
     _own(
         "newEntriesCheckLateness",
-        0,
-        "duration",
+        Distribution(),
+        "distribution",
         (
             "by how much a cursor at the end of a log looks for new entries later than "
-            "managedLedgerNewEntriesCheckDelayInMillis, because of the read before it and of the timer; "
-            "without that delay it has no effect"
+            "managedLedgerNewEntriesCheckDelayInMillis, because of the read before it and of the timer, "
+            "drawn each time; without that delay it has no effect"
         ),
-        measured=300,
+        measured=Distribution("uniform", low_us=100, high_us=500),
     ),
 )

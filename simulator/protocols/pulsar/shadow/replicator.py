@@ -21,7 +21,7 @@ from simulator.protocols.pulsar.shadow.connecting import STARTED, Effect, Shadow
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
 from simulator.protocols.pulsar.shadow.source_roles import as_shadow
 from simulator.protocols.pulsar.storage import retention, tail_read
-from simulator.protocols.pulsar.storage.tail_read import TailRead
+from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class ShadowReplicator:
         self.read_index = topic.log.length
         self.stalled = False
         self.reading = False
-        self.tail = TailRead()
+        reader = f"shadow/{topic.cluster.name}/{shadow}"
+        self.tail = TailRead(lateness_of(runtime, reader))
         self.wire: deque[int] = deque()
         self.waiting: dict[int, None] = {}  # arrived at the shadow, whose list lacks their ledger; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0

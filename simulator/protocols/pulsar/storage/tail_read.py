@@ -5,7 +5,9 @@ and is notified of appends only from then on (`ManagedCursorImpl.asyncReadEntrie
 `checkForNewEntries`, `ManagedLedgerImpl.addWaitingCursor` and `notifyCursors`). An entry that is appended
 during the delay is read at its end, a later one at once. A read ends with the entries that the log had when
 it began, so a marker that is written because of a read is appended during the next delay. An entry that is
-appended at the very end of the delay is read at once. With 0 every entry is read at once.
+appended at the very end of the delay is read at once. With 0 every entry is read at once. A look may be later
+than the delay, because of the read before it and of the timer: `newEntriesCheckLateness`, drawn by reader and
+instant.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
 from simulator.log.ledgers import TopicLog
 
 if TYPE_CHECKING:
@@ -60,9 +64,10 @@ class TailRead:
     NULL before it is known.
     """
 
-    __slots__ = ("check_us", "check_due", "to_skip", "end")
+    __slots__ = ("_lateness", "check_us", "check_due", "to_skip", "end")
 
-    def __init__(self) -> None:
+    def __init__(self, lateness: Sampler) -> None:
+        self._lateness = lateness
         self.check_us: int | None = None
         self.check_due = self.to_skip = False
         self.end = -1
@@ -75,19 +80,26 @@ class TailRead:
     def wait(self, now_us: int, delay_us: int) -> None:
         """The end is reached: a read waits from now on, unless one does already."""
         if self.check_us is None:
-            self.check_us = now_us + delay_us
+            self.check_us = self._next_us(now_us, delay_us)
 
     def read_at(self, at_us: int, delay_us: int) -> None:
         """Everything was read at that instant, and the next read waits."""
-        self.check_us = at_us + delay_us
+        self.check_us = self._next_us(at_us, delay_us)
         self.check_due = self.to_skip = False
+
+    def _next_us(self, at_us: int, delay_us: int) -> int:
+        """When a read that waits from this instant on looks again."""
+        late_us = self._lateness.constant
+        if late_us is None:
+            late_us = self._lateness.at(at_us // 1_000)
+        return at_us + delay_us + late_us
 
     def waits(self, now_us: int, delay_us: int) -> bool:
         """Whether a read waits whose delay is not over."""
         if self.check_us is None:
             return False
         if self.to_skip and self.check_us < now_us:  # at its check it skipped them, and waits again
-            self.check_us += delay_us
+            self.check_us = self._next_us(self.check_us, delay_us)
             self.to_skip = False
         return now_us < self.check_us
 
@@ -115,6 +127,13 @@ class TailRead:
                 self.to_skip = True
             else:
                 self.read_at(instant_us, delay_us)
+
+
+def lateness_of(runtime: RuntimeOfLog, reader: str) -> Sampler:
+    """By how much the looks of a reader, which is named uniquely, are late."""
+    return Sampler(
+        runtime.option("newEntriesCheckLateness"), stream_key(runtime.seed, f"new-entries/{reader}")
+    )
 
 
 def begin(reader: TailReader, delay_us: int) -> bool:
