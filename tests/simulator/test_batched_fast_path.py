@@ -257,6 +257,14 @@ def test_held_and_negatively_acked_messages_of_four_consumers_do_not_end_the_fas
     assert max(published) > 400, "in 400 messages are 20 to hold and 9 to give back, and as many come back"
 
 
+def test_looks_for_new_entries_that_are_late_are_left_to_the_event_engine(monkeypatch):
+    late = SLOW_TAIL.replace("settings:", "options: {newEntriesCheckLateness: 3ms}\nsettings:")
+    assert sum(batched_messages(monkeypatch, SLOW_TAIL)) > 0
+    assert sum(batched_messages(monkeypatch, late)) == 0
+    at_once = late.replace("CheckDelayInMillis: 10", "CheckDelayInMillis: 0")
+    assert sum(batched_messages(monkeypatch, at_once)) > 0, "without the delay nothing is late"
+
+
 def test_markers_at_a_peer_do_not_end_the_fast_path(monkeypatch):
     """In one second of the plain mix a request, a response and an Update arrive at b, and b has a tick.
 
