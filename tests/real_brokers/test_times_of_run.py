@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from script.real_brokers.times_of_run import times_of_run
+from simulator.kernel.distributions import Sampler
 from simulator.scenarios.model import Distribution
 
 MS = 1_000_000
@@ -106,6 +107,12 @@ def test_the_time_of_appends_is_fitted_to_median_and_upper_quartile():
     found = times_of_run(receipts, entries)["appendTime"]
     assert (found.kind, found.value_us) == ("lognormal", 3_000)
     assert found.sigma_millionths / 1e6 == pytest.approx(0.427, abs=0.001)  # ln(4 / 3) / 0.6745
+
+
+def test_no_draw_of_a_fitted_time_is_longer_than_ten_seconds():
+    found = times_of_run(*appended([3_000] * 60 + [5_000_000] * 40))["appendTime"]
+    draws = Sampler(found, 7)
+    assert 8_000_000 < max(draws.at(number) for number in range(50_000)) <= 10_000_000
 
 
 def test_appends_that_all_take_as_long_have_no_spread():
