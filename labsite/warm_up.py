@@ -1,7 +1,7 @@
 """Starts the worker's Spark session before its first report, and makes small reports with it.
 
 Rules: Java loads and compiles what reports need while nobody waits, so the first report takes as long as
-later ones. The runs are short and their files are deleted. A queued report ends the warm-up at the next step.
+later ones. The runs are short and their files are deleted. A queued task ends the warm-up at the next step.
 An error here is logged only: the report that meets it shows it. On a cluster nothing is made, since its
 executors do not see this machine's files.
 """
@@ -20,7 +20,7 @@ from django.conf import settings
 from simulator import World
 from simulator.headless import trace_meta
 from simulator.trace.files import write_trace
-from visualizer.reports.models import Report
+from visualizer.tasks.models import any_queued
 
 log = logging.getLogger("labsite.reports")
 
@@ -30,7 +30,7 @@ SCENARIOS = ("region-down", "groups-killed")
 
 def warm_up() -> bool:
     """Open the session and make the report; whether it was made."""
-    if settings.COLD_WORKER or not _on_this_machine() or _report_waits():
+    if settings.COLD_WORKER or not _on_this_machine() or _task_waits():
         return False
     try:
         return _made()
@@ -48,7 +48,7 @@ def _made() -> bool:
     class UntilOneWaits(NullProgress):
         def cancel_wanted(self) -> bool:
             # the other thread that asks has no database connection of its own to close
-            return threading.current_thread() is threading.main_thread() and _report_waits()
+            return threading.current_thread() is threading.main_thread() and _task_waits()
 
     spark = open_session(settings=QUICK)
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as folder:
@@ -72,8 +72,8 @@ def _on_this_machine() -> bool:
     return not os.environ.get("SPARK_REMOTE") and os.environ.get("SPARK_MASTER", "local").startswith("local")
 
 
-def _report_waits() -> bool:
+def _task_waits() -> bool:
     try:
-        return Report.objects.filter(state=Report.State.QUEUED).exists()
+        return any_queued()
     except db.Error:
         return False  # the worker's own loop handles an unreachable database

@@ -23,7 +23,11 @@ ROOMS = ("simulator", "visualizer", "spark_reports", "labsite", "script", "tests
 GENERATED = re.compile(r"_pb2\.py$|/migrations/\d|/node_modules/")
 """Written by a generator, or installed by npm; its form is not under our control."""
 
-WORKER_ONLY = ("labsite/report_worker.py", "labsite/experiment_worker.py")
+WORKER_ONLY = (
+    "labsite/report_worker.py",
+    "labsite/experiment_worker.py",
+    "labsite/spark_failures.py",
+)
 """What only the report worker imports; that the web process does not is tested below."""
 
 FILE_LINES_LIMIT, FUNCTION_LINES_LIMIT = 500, 60

@@ -13,7 +13,7 @@ from django_tasks_db.models import DBTaskResult
 from labsite import experiment_worker
 from simulator.experiments import batches, read_experiment_text, run_batch
 from spark_reports.session import JavaMissing
-from visualizer.experiments.models import Experiment, next_experiment
+from visualizer.experiments.models import Experiment
 
 TEXT = """\
 title: Two periods
@@ -51,7 +51,7 @@ class CancelledAfterTheFirstRound(experiment_worker.Row):
     def stands(self, standing: Any) -> None:
         super().stands(standing)
         if standing.finished:
-            Experiment.objects.filter(pk=self.row.pk).update(cancel_wanted=True)
+            Experiment.objects.filter(pk=self.task.pk).update(cancel_wanted=True)
             self._try_to_write()
 
 
@@ -59,7 +59,7 @@ def test_an_experiment_is_cancelled_continued_and_finished(
     spark: Any, one: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(experiment_worker, "Row", CancelledAfterTheFirstRound)
-    assert experiment_worker.run(*next_experiment()) == "cancelled"
+    assert experiment_worker.run(*Experiment.next_in_turn()) == "cancelled"
     found = Client().get(f"{one['url']}status.json").json()
     assert found["state"] == "cancelled" and 0 < found["finished"] < 12
     assert found["results"]["runs"] == found["finished"] and not found["files"]
@@ -67,7 +67,7 @@ def test_an_experiment_is_cancelled_continued_and_finished(
 
     monkeypatch.undo()
     assert post(f"{one['url']}again/", token=one["token"]).json()["state"] == "queued"
-    assert experiment_worker.run(*next_experiment()) == "done"
+    assert experiment_worker.run(*Experiment.next_in_turn()) == "done"
     found = Client().get(f"{one['url']}status.json").json()
     assert (found["words"], found["left_s"], found["finished"]) == ("Finished: 12 runs.", None, 12)
     row = Experiment.objects.get(pk=one["id"])
@@ -95,9 +95,9 @@ def test_an_experiment_gives_way_to_another_visitor_and_loses_nothing(
     found = Client().get(f"{one['url']}status.json").json()
     assert found["words"].startswith(f"Queued, {found['finished']} of 12 runs finished.")
     assert 0 < found["finished"] < 12 and DBTaskResult.objects.count() == 3
-    assert next_experiment() == (other["id"], 1)
+    assert Experiment.next_in_turn() == (other["id"], 1)
     Experiment.objects.filter(pk=other["id"]).delete()
-    assert experiment_worker.run(*next_experiment()) == "done"
+    assert experiment_worker.run(*Experiment.next_in_turn()) == "done"
     assert Experiment.objects.get(pk=one["id"]).runs_finished == 12
 
 
@@ -122,7 +122,7 @@ def test_without_java_the_page_names_the_package_to_install(
         raise JavaMissing("On Debian: apt-get install openjdk-17-jre-headless.")
 
     monkeypatch.setattr(experiment_worker, "open_session", no_java)
-    assert experiment_worker.run(*next_experiment()) == "failed"
+    assert experiment_worker.run(*Experiment.next_in_turn()) == "failed"
     found = Client().get(f"{one['url']}status.json").json()
     assert "openjdk-17-jre-headless" in found["hint"] and found["over"]
 
@@ -133,7 +133,7 @@ def test_a_failure_shows_no_path_of_the_server(one: dict[str, str], monkeypatch:
 
     monkeypatch.setattr(experiment_worker, "open_session", broken)
     monkeypatch.setattr(experiment_worker, "forget_broken_session", lambda: None)
-    assert experiment_worker.run(*next_experiment()) == "failed"
+    assert experiment_worker.run(*Experiment.next_in_turn()) == "failed"
     found = Client().get(f"{one['url']}status.json").json()
     assert "internal error (RuntimeError)" in found["error"] and "/var/lib" not in json.dumps(found)
     assert "only the missing runs" in found["hint"]

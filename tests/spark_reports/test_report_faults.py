@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from labsite import report_worker
+from labsite import report_worker, task_row
 from tests.visualizer.faults import SECRET, injected_faults
 from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
     settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
-    monkeypatch.setattr(report_worker, "DATABASE_PAUSE_S", 0.05)
-    monkeypatch.setattr(report_worker, "WRITE_EVERY_S", 0.04)
+    monkeypatch.setattr(task_row, "DATABASE_PAUSE_S", 0.05)
+    monkeypatch.setattr(task_row, "WRITE_EVERY_S", 0.02)
     monkeypatch.setattr(report_worker, "forget_broken_session", lambda: None)
     lab = new_lab({"scenario": "region-down"}).lab
     return Report.objects.create(
@@ -51,7 +51,7 @@ def test_a_report_finished_while_the_database_is_away_is_written_when_it_is_back
             faults.end()
 
         monkeypatch.setattr(report_worker, "_work", work)
-        monkeypatch.setattr(report_worker.time, "sleep", pause)
+        monkeypatch.setattr(task_row.time, "sleep", pause)
         assert report_worker.make_report(report.pk, 1) == "done"
     report.refresh_from_db()
     assert (report.state, report.figures) == ("done", [{"duplicates": 7}])

@@ -168,7 +168,7 @@ def test_while_spark_is_installed_a_waiting_report_shows_it(
     assert words == "Installing Spark: fetching pyspark." and "starts automatically" in note
     assert b"Installing Spark: fetching pyspark." in Client().get(f"/reports/{report.pk}/").content
     words, note = shown_progress('{"state": "failed", "words": "pip ended with an error"}')
-    assert words == "Spark could not be installed, so this report waits." and "script/server" in note
+    assert words == "Spark could not be installed, so this waits in the queue." and "script/server" in note
     for broken in ("", "[]", '{"state": 1}', "\x00"):
         assert shown_progress(broken) == ("Queued.", "")
     Report.objects.filter(pk=report.pk).update(
@@ -181,7 +181,7 @@ def test_while_spark_is_installed_a_waiting_report_shows_it(
 
 def test_both_sides_of_the_installation_use_the_same_file() -> None:
     from script.support.report_tools import STATUS_NAME
-    from visualizer.reports import tools
+    from visualizer.tasks import tools
 
     assert tools.STATUS_NAME == STATUS_NAME
 
@@ -204,7 +204,7 @@ def test_while_spark_works_the_page_shows_the_simulators_own_figures(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written, shown = threading.Event(), []
-    record = report_worker.record_progress
+    record = Report.record_progress
 
     def recording(row: Report, columns: dict[str, Any]) -> bool:
         done = record(row, columns)
@@ -218,7 +218,7 @@ def test_while_spark_works_the_page_shows_the_simulators_own_figures(
         shown.append(Client().get(f"/reports/{report.pk}/").content.decode())
         raise JavaMissing("No Java was found.")
 
-    monkeypatch.setattr(report_worker, "record_progress", recording)
+    monkeypatch.setattr(Report, "record_progress", recording)
     monkeypatch.setattr(report_worker, "open_session", spark)
     assert report_worker.make_report(report.pk, 1) == "failed"
     world = World.open("region-down")

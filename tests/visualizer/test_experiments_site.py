@@ -15,7 +15,7 @@ from simulator import World, load_scenario_text
 from simulator.experiments import batches, first_fault_us, read_experiment_text, run_batch
 from tests.visualizer.test_clean import output_of_clean
 from visualizer.experiments import requests
-from visualizer.experiments.models import SILENT, Experiment, next_experiment, record_progress
+from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.models import Lab, hash_of
 
@@ -119,15 +119,15 @@ def test_addresses_take_turns() -> None:
     rows = [Experiment.objects.get(pk=made(f"{TEXT}name: n{number}\n")["id"]) for number in range(3)]
     for row, client in zip(rows, ("a", "a", "b")):
         Experiment.objects.filter(pk=row.pk).update(client=client)
-    assert next_experiment() == (rows[0].pk, 1)
+    assert Experiment.next_in_turn() == (rows[0].pk, 1)
     Experiment.objects.filter(pk=rows[0].pk).update(state="done", worker_seen_at=timezone.now())
-    assert next_experiment() == (rows[2].pk, 1)
+    assert Experiment.next_in_turn() == (rows[2].pk, 1)
 
 
 def test_a_queued_experiment_is_cancelled_at_once_a_running_one_by_its_worker() -> None:
     one = made()
     assert post(f"{one['url']}cancel/", token=one["token"]).json()["state"] == "cancelled"
-    assert next_experiment() is None
+    assert Experiment.next_in_turn() is None
     change(one, state="running", cancel_wanted=False, worker_seen_at=timezone.now(), runs_finished=4)
     found = post(f"{one['url']}cancel/", token=one["token"]).json()
     assert (found["state"], found["words"]) == ("running", "Being cancelled: 4 of 16 runs finished.")
@@ -138,11 +138,11 @@ def test_a_dead_worker_is_noticed_and_another_attempt_continues() -> None:
     long_ago = timezone.now() - timedelta(seconds=60)
     row = change(one, state="running", worker_seen_at=long_ago, runs_finished=8, left_s=4.0)
     found = status(one)
-    assert (found["state"], found["error"], found["finished"]) == ("failed", SILENT, 8)
+    assert (found["state"], found["error"], found["finished"]) == ("failed", Experiment.SILENT, 8)
     assert "only the missing runs" in found["hint"]
     assert post(f"{one['url']}again/", token=one["token"]).json()["state"] == "queued"
     assert DBTaskResult.objects.count() == 2
-    assert not record_progress(row, {"runs_finished": 9}), "the worker that was given up may not write"
+    assert not row.record_progress({"runs_finished": 9}), "the worker that was given up may not write"
     assert status(one)["words"] == "Queued, 8 of 16 runs finished."
     assert post(f"{one['url']}again/", token=one["token"]).status_code == 409
 
@@ -151,7 +151,7 @@ def test_progress_is_in_words_and_results_are_sent_once() -> None:
     one = made()
     row = change(one, state="running", worker_seen_at=timezone.now(), message="running the first runs")
     assert status(one)["words"] == "Running the first runs."
-    record_progress(row, {"runs_finished": 5, "runs_failed": 1, "left_s": 130.0, "results": {"runs": 5}})
+    row.record_progress({"runs_finished": 5, "runs_failed": 1, "left_s": 130.0, "results": {"runs": 5}})
     assert status(one)["words"] == "5 of 16 runs finished, 1 of them failed, about 2 min left."
     assert status(one)["results"] == {"runs": 5}
     address = f"{one['url']}status.json?have="

@@ -56,8 +56,7 @@ def test_a_report_stores_the_site_that_made_it(settings, monkeypatch, headers, s
         ["lab.example.org"],
         ("HTTP_X_FORWARDED_PROTO", "https"),
     )
-    monkeypatch.setattr("visualizer.reports.views.queue", lambda report: None)
-    monkeypatch.setattr("visualizer.reports.requests.queue", lambda report: None)
+    monkeypatch.setattr(Report, "enqueue", lambda report: None)
     made = new_lab({"yaml": SCENARIO})
     answer = Client().post(
         f"/labs/{made.lab.pk}/reports/",
@@ -115,7 +114,7 @@ async def digest_of_replay(report: Report, at_us: int) -> str:
 
 async def test_a_report_is_replayed_unchanged_whatever_its_lab_did_since(made, monkeypatch):
     """Reports about three branches of one lab: each link leads to the run of its own report."""
-    monkeypatch.setattr("visualizer.reports.requests.queue", lambda report: None)
+    monkeypatch.setattr(Report, "enqueue", lambda report: None)
     monkeypatch.setattr("visualizer.reports.requests.WAITING_MOST", 4)
     page, lab_id = Page(made.lab.pk, made.token), made.lab.pk
     await page.open()
@@ -146,7 +145,7 @@ async def test_a_report_is_replayed_unchanged_whatever_its_lab_did_since(made, m
 
 @pytest.mark.django_db
 def test_a_copy_has_the_commands_of_its_labs_branch(monkeypatch):
-    monkeypatch.setattr("visualizer.reports.requests.queue", lambda report: None)
+    monkeypatch.setattr(Report, "enqueue", lambda report: None)
     commands = [{"number": 1, "at_us": 500_000, "do": "cluster.crash", "cluster": "b"}]
     lab = new_lab({"yaml": SCENARIO}).lab
     Lab.objects.filter(pk=lab.pk).update(command_log=commands)

@@ -6,7 +6,7 @@ a file that exists is complete.
 
 from __future__ import annotations
 
-from visualizer.reports.files import Download
+from visualizer.tasks.files import Download
 
 DOWNLOADS = (
     Download("html", "sweep.html", "text/html; charset=utf-8", "the report as one page that opens offline"),

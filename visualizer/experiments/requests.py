@@ -1,23 +1,19 @@
 """Requests about experiments: the owner's check, quotas, and the queued task.
 
 Rules: only the owner of an experiment cancels, continues and deletes it. Any holder of the link may read it.
-The queue is named by import path, so the web process never imports what the task needs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.utils.module_loading import import_string
-
-from visualizer.experiments.models import WAITING, Experiment
+from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import Reading, read_text
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
 from visualizer.live.wire import Refused
 from visualizer.models import hash_of, new_token
-
-TASK = "labsite.experiment_task.run_experiment"
+from visualizer.tasks.models import WAITING
 
 KEPT_MOST = 2_000
 """Most rows of experiments. Beyond that the site asks its operator to delete old ones."""
@@ -52,7 +48,7 @@ def new_experiment(text: str, site: str) -> NewExperiment:
         core_s=reading.core_s,
         runs=experiment.runs,
     )
-    queue(row)
+    row.enqueue()
     return NewExperiment(reading, row, token)
 
 
@@ -87,9 +83,3 @@ def check_waiting() -> None:
             f"{clients.EXPERIMENTS_PER_CLIENT} experiments of your address are queued or running already.",
             "Wait for one of them, or cancel one.",
         )
-
-
-def queue(row: Experiment) -> None:
-    """Queue the experiment's current attempt for the task worker."""
-    row.refresh_from_db()
-    import_string(TASK).enqueue(row.pk, row.attempt)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.urls import reverse
-from django.utils import timezone
 
-from visualizer.experiments.models import Experiment, give_up_on_the_silent
-from visualizer.reports.models import UNTAKEN_FOR_S
-from visualizer.reports.tools import missing_tools
+from visualizer.experiments.models import Experiment
+from visualizer.tasks.waiting import words_and_note
 
 LISTED_MOST = 100
 """Most experiments in a visitor's list, the newest ones."""
@@ -17,11 +15,9 @@ LISTED_MOST = 100
 
 def status_of(experiment_id: str) -> dict[str, Any]:
     """The state as JSON. A running experiment whose worker has died is marked as failed first."""
-    give_up_on_the_silent(experiment_id)
+    Experiment.give_up_on_the_silent(experiment_id)
     row = Experiment.objects.get(pk=experiment_id)
-    state_words, note = words(row), ""
-    if row.state == Experiment.State.QUEUED:
-        state_words, note = _while_queued(row)
+    state_words, note = words_and_note(row, words(row))
     return {
         "id": row.pk,
         "state": row.state,
@@ -30,7 +26,7 @@ def status_of(experiment_id: str) -> dict[str, Any]:
         "runs": row.runs,
         "finished": row.runs_finished,
         "failed": row.runs_failed,
-        "left_s": row.left_s,
+        "left_s": row.left_s if row.state == Experiment.State.RUNNING else None,
         "words": state_words,
         "note": note,
         "error": row.error,
@@ -38,21 +34,6 @@ def status_of(experiment_id: str) -> dict[str, Any]:
         "files": (row.folder / "sweep.html").is_file(),
         "results": row.results,
     }
-
-
-def _while_queued(row: Experiment) -> tuple[str, str]:
-    """Words and note of an experiment that waits."""
-    if (missing := missing_tools()) is not None:
-        return missing
-    before = Experiment.objects.filter(state=Experiment.State.QUEUED, queued_at__lt=row.queued_at).count()
-    waited_s = (timezone.now() - row.queued_at).total_seconds()
-    note = (
-        "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py db_worker`. "
-        "It may also be at work on something else."
-        if waited_s > UNTAKEN_FOR_S
-        else ""
-    )
-    return words(row) + (f" {before} queued before it." if before else ""), note
 
 
 def words(row: Experiment) -> str:
@@ -85,7 +66,7 @@ def listed(tokens: dict[str, Any]) -> dict[str, Any]:
     found = Experiment.objects.filter(pk__in=tokens).defer("text", "results")
     own = [row for row in found if row.is_owner(tokens[row.pk])]
     for row in own:
-        give_up_on_the_silent(row.pk)
+        Experiment.give_up_on_the_silent(row.pk)
     fresh = Experiment.objects.filter(pk__in=[row.pk for row in own]).defer("text", "results")
     return {
         "experiments": [

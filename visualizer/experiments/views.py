@@ -6,64 +6,33 @@ experiment has its owner's token. Refusals are {code, error, hint} with a matchi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from pathlib import Path
 from typing import Any
 
-from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from simulator import ScenarioError
 from visualizer.experiments.files import DOWNLOADS, TEXT
 from visualizer.experiments.form import checked, choices
-from visualizer.experiments.models import Experiment, ask_to_cancel, give_up_on_the_silent, requeue
+from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import RUNS_MOST, experiment_of
-from visualizer.experiments.requests import check_waiting, new_experiment, queue
+from visualizer.experiments.requests import check_waiting, new_experiment
 from visualizer.experiments.runs import run_number, scenario_of_run
 from visualizer.experiments.status import listed, status_of
 from visualizer.labs.definitions import new_lab
 from visualizer.live.origin import may_post
-from visualizer.live.wire import Refused, json_object
+from visualizer.live.wire import Refused
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import refusal
-from visualizer.reports.files import PAGE_POLICY
-
-STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
-
-NO_STORE = {"Cache-Control": "no-store"}
+from visualizer.tasks.files import download_of, page_of
+from visualizer.tasks.posts import NO_STORE, posts
 
 ASKED_MOST = 500
 """Most experiments that a browser may ask about at once; an address keeps at most 200."""
-
-View = Callable[..., HttpResponse]
-
-
-def _posts(example: str) -> Callable[[View], View]:
-    """Decorates a view `view(request, given, …)` for a POST of this site's pages or of a script."""
-
-    def wrapped(view: View) -> View:
-        @csrf_exempt  # no cookie is used here; the origin and the owner's token are checked instead
-        @require_POST
-        @wraps(view)
-        def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
-            try:
-                if not may_post(request):
-                    raise Refused(
-                        "foreign-origin",
-                        "This page belongs to another site.",
-                        "Use the experiment's own page.",
-                    )
-                return view(request, json_object(request.body, example), **arguments)
-            except Refused as refused:
-                body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
-                return JsonResponse(body, status=STATUS.get(refused.code, 400))
-
-        return posting
-
-    return wrapped
 
 
 @csrf_exempt  # a POST is checked by `create`
@@ -78,7 +47,7 @@ def experiments(request: HttpRequest) -> HttpResponse:
     return render(request, "experiments/experiments.html", shown)
 
 
-@_posts('{"yaml": "format: 1…"}')
+@posts('{"yaml": "format: 1…"}')
 def create(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
     """Make an experiment: {yaml} → 201 {id, token, url}, or 400 with every problem."""
     text = given.get("yaml")
@@ -98,13 +67,13 @@ def create(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
     return JsonResponse({"id": made.row.pk, "token": made.token, "url": url}, status=201)
 
 
-@_posts('{"way": "parameter", "base": {"kind": "set-up"}}')
+@posts('{"way": "parameter", "base": {"kind": "set-up"}}')
 def check(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
     """Read the form: its text as YAML, every problem, the number of runs and the estimated time."""
     return JsonResponse(checked(given), headers=NO_STORE)
 
 
-@_posts('{"experiments": [{"id": "…", "token": "…"}]}')
+@posts('{"experiments": [{"id": "…", "token": "…"}]}')
 def mine(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
     """List the visitor's own experiments: {experiments: [{id, token}]} → {experiments, gone}."""
     asked = given.get("experiments")
@@ -121,32 +90,32 @@ def mine(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
     return JsonResponse(listed({str(one.get("id")): one.get("token") for one in asked}), headers=NO_STORE)
 
 
-@_posts('{"token": "…"}')
+@posts('{"token": "…"}')
 def cancel(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
     """Ask the worker to stop, and return the status."""
-    ask_to_cancel(_owned(experiment_id, given))
+    _owned(experiment_id, given).ask_to_cancel()
     return JsonResponse(status_of(experiment_id))
 
 
-@_posts('{"token": "…"}')
+@posts('{"token": "…"}')
 def again(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
     """Queue a failed or cancelled experiment again for its missing runs, and return the status."""
     row = _owned(experiment_id, given)
     check_waiting()
-    give_up_on_the_silent(experiment_id)
-    if not requeue(row):
+    Experiment.give_up_on_the_silent(experiment_id)
+    if not row.requeue():
         raise Refused(
             "not-over", "This experiment was neither cancelled nor did it fail.", "Wait, or cancel it first."
         )
-    queue(row)
+    row.enqueue()
     return JsonResponse(status_of(experiment_id))
 
 
-@_posts('{"token": "…"}')
+@posts('{"token": "…"}')
 def delete(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
     """Delete an experiment that has ended, with its files: {token} → {}."""
     row = _owned(experiment_id, given)
-    give_up_on_the_silent(experiment_id)
+    Experiment.give_up_on_the_silent(experiment_id)
     row.refresh_from_db()
     if not row.over:
         raise Refused("not-over", "This experiment is queued or running.", "Cancel it first.")
@@ -219,7 +188,7 @@ def run(request: HttpRequest, experiment_id: str, number: str) -> HttpResponse:
 @require_safe
 def document(request: HttpRequest, experiment_id: str) -> HttpResponse:
     """The report as the page shows it, under its own content security policy."""
-    return _file(experiment_id, "html", {"Content-Security-Policy": PAGE_POLICY}, attached=False)
+    return page_of(_folder(experiment_id), DOWNLOADS)
 
 
 @require_safe
@@ -229,23 +198,9 @@ def download(request: HttpRequest, experiment_id: str, kind: str) -> HttpRespons
     if kind == "yaml" and row is not None:
         attached = {"Content-Disposition": f'attachment; filename="{TEXT}"'}
         return HttpResponse(row.text, content_type="application/yaml; charset=utf-8", headers=attached)
-    return _file(experiment_id, kind, {}, attached=True)
+    return download_of(_folder(experiment_id), DOWNLOADS, kind, f"experiment-{experiment_id}")
 
 
-def _file(experiment_id: str, kind: str, headers: dict[str, str], attached: bool) -> HttpResponse:
+def _folder(experiment_id: str) -> Path | None:
     row = Experiment.objects.filter(pk=experiment_id).first()
-    known = next((entry for entry in DOWNLOADS if entry.kind == kind), None)
-    path = row.folder / known.place if row is not None and known is not None else None
-    if path is None or known is None or not path.is_file():
-        return HttpResponse(
-            "There is no such file. The experiment may not be finished, or its files were deleted.",
-            status=404,
-            content_type="text/plain; charset=utf-8",
-        )
-    return FileResponse(
-        path.open("rb"),
-        as_attachment=attached,
-        filename=f"experiment-{experiment_id}-{known.place}",
-        content_type=known.content_type,
-        headers=headers,
-    )
+    return None if row is None else row.folder

@@ -9,7 +9,6 @@ are deleted after their rows.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -18,9 +17,10 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from visualizer.experiments.models import FOLDER, Experiment
+from visualizer.experiments.models import Experiment
 from visualizer.models import Lab
 from visualizer.reports.models import Report
+from visualizer.tasks.models import OVER, QueuedTask, kinds
 
 DAYS_UNUSED = 90
 """Days without being opened or moved after which a lab is old: exercises last until the end of a term."""
@@ -57,10 +57,7 @@ def clean(days: int, dry_run: bool) -> Cleaned:
     count = experiments.count()
     for row in [] if dry_run else list(experiments):
         row.delete()
-    orphans = [
-        *_orphans("reports", Report.objects.values_list("pk", flat=True)),
-        *_orphans(FOLDER, Experiment.objects.values_list("pk", flat=True)),
-    ]
+    orphans = [folder for kind in kinds() for folder in _orphans(kind)]
     orphan_bytes = sum(_bytes_of(folder) for folder in orphans)
     if not dry_run:
         for folder in orphans:
@@ -70,21 +67,20 @@ def clean(days: int, dry_run: bool) -> Cleaned:
 
 def _old_experiments(days: int) -> QuerySet[Experiment]:
     """The experiments that were started long ago and have ended."""
-    over = (Experiment.State.DONE, Experiment.State.FAILED, Experiment.State.CANCELLED)
     long_ago = timezone.now() - timedelta(days=days)
-    return Experiment.objects.filter(created_at__lt=long_ago, state__in=over).defer("text", "results")
+    return Experiment.objects.filter(created_at__lt=long_ago, state__in=OVER).defer("text", "results")
 
 
-def _orphans(kind: str, ids: Iterable[str]) -> list[Path]:
-    """Folders of reports or experiments that have no row any more."""
-    place = Path(settings.DATA_DIR) / kind
+def _orphans(kind: type[QueuedTask]) -> list[Path]:
+    """Folders of tasks that have no row any more."""
+    place = Path(settings.DATA_DIR) / kind.FOLDER
     before_s = (timezone.now() - FRESH_FILE).timestamp()
     folders = (
         [path for path in sorted(place.iterdir()) if path.is_dir() and path.stat().st_mtime < before_s]
         if place.is_dir()
         else []
     )
-    known = set(ids)
+    known = set(kind.objects.values_list("pk", flat=True))
     return [folder for folder in folders if folder.name not in known]
 
 

@@ -1,7 +1,6 @@
 """Requests for a report: its run, the owner's check, and the queued task.
 
-Rules: only the lab's owner requests, cancels and retries a report. Any holder of the link may read it. The
-queue is named by import path, so the web process never imports what the task needs.
+Rules: only the lab's owner requests, cancels and retries a report. Any holder of the link may read it.
 """
 
 from __future__ import annotations
@@ -9,23 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.module_loading import import_string
 
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
 from visualizer.labs.definitions import read_scenario
-from visualizer.live.wire import LATEST_US, Refused, json_object
+from visualizer.live.wire import LATEST_US, Refused
 from visualizer.models import Lab
 from visualizer.reports.models import Report
+from visualizer.tasks.models import WAITING
 
-TASK = "labsite.tasks.make_failover_report"
 WAITING_MOST = 3
 """Most reports of one lab that may be queued or running at once."""
-
-
-def body_of(request: HttpRequest) -> dict[str, Any]:
-    """The JSON object of a POST, empty without one. Raises Refused."""
-    return json_object(request.body, '{"token": "…"}') if request.body else {}
 
 
 def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
@@ -51,7 +44,7 @@ def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
             "until_us is not an instant.",
             "Give microseconds from the start of the run, or leave it out.",
         )
-    waiting = lab.reports.filter(state__in=(Report.State.QUEUED, Report.State.RUNNING)).count()
+    waiting = lab.reports.filter(state__in=WAITING).count()
     if waiting >= WAITING_MOST:
         raise Refused(
             "too-many",
@@ -61,10 +54,7 @@ def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
     client = client_key()
     if (
         client
-        and Report.objects.filter(
-            client=client, state__in=(Report.State.QUEUED, Report.State.RUNNING)
-        ).count()
-        >= clients.REPORTS_PER_CLIENT
+        and Report.objects.filter(client=client, state__in=WAITING).count() >= clients.REPORTS_PER_CLIENT
     ):
         raise Refused(
             "too-many",
@@ -81,11 +71,5 @@ def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
         until_us=until_us or read_scenario(lab.scenario_text, lab.seed).until_us,
         site=site,
     )
-    queue(report)
+    report.enqueue()
     return report
-
-
-def queue(report: Report) -> None:
-    """Queue the report's current attempt for the task worker."""
-    report.refresh_from_db()
-    import_string(TASK).enqueue(report.pk, report.attempt)

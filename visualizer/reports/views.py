@@ -6,16 +6,14 @@ token. Refusals are {code, error, hint} with a matching status.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from pathlib import Path
 from typing import Any
 
-from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from visualizer.labs.definitions import read_scenario, run_again
 from visualizer.live.origin import may_post
@@ -23,73 +21,54 @@ from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import refusal
-from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
-from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, give_up_on_the_silent, requeue
-from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
-from visualizer.reports.tools import missing_tools
+from visualizer.reports.files import DOWNLOADS
+from visualizer.reports.models import Report
+from visualizer.reports.requests import ask_for_report, check_owner
+from visualizer.tasks.files import download_of, page_of
+from visualizer.tasks.posts import NO_STORE, posts, refused_answer
+from visualizer.tasks.waiting import words_and_note
 
 HEADLINE_FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
-STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
 
 
-def _posts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorates a view for a POST from this site or a script, whose refusals are answered with the reason."""
-
-    @csrf_exempt  # no cookie is used here; the origin and the owner's token are checked instead
-    @require_POST
-    @wraps(view)
-    def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
-        try:
-            if not may_post(request):
-                raise Refused(
-                    "foreign-origin",
-                    "This page belongs to another site.",
-                    "Open the lab from its own gallery.",
-                )
-            return view(request, **arguments)
-        except Refused as refused:
-            body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
-            return JsonResponse(body, status=STATUS.get(refused.code, 400))
-
-    return posting
-
-
-@_posts
-def create(request: HttpRequest, lab_id: str) -> HttpResponse:
+@posts('{"token": "…"}')
+def create(request: HttpRequest, given: dict[str, Any], lab_id: str) -> HttpResponse:
     """Request a report about the lab's run: {token} → 201 {id, url}."""
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         raise Refused("not-found", "There is no such lab.", "Open a scenario from the gallery.")
-    body = body_of(request)
-    check_owner(lab, request, body)
-    report = ask_for_report(lab, body, f"{request.scheme}://{request.get_host()}"[:300])
+    check_owner(lab, request, given)
+    report = ask_for_report(lab, given, f"{request.scheme}://{request.get_host()}"[:300])
     return JsonResponse({"id": report.pk, "url": reverse("reports:report", args=[report.pk])}, status=201)
 
 
-@_posts
-def cancel(request: HttpRequest, report_id: str) -> HttpResponse:
+@posts('{"token": "…"}')
+def cancel(request: HttpRequest, given: dict[str, Any], report_id: str) -> HttpResponse:
     """Ask the worker to stop, and return the status."""
-    report = _owned(request, report_id)
-    ask_to_cancel(report)
+    _owned(request, given, report_id).ask_to_cancel()
     return JsonResponse(_status(report_id))
 
 
-@_posts
-def again(request: HttpRequest, report_id: str) -> HttpResponse:
+@posts('{"token": "…"}')
+def again(request: HttpRequest, given: dict[str, Any], report_id: str) -> HttpResponse:
     """Queue a failed or cancelled report again, and return the status."""
-    report = _owned(request, report_id)
-    give_up_on_the_silent(report_id)
-    if not requeue(report):
+    report = _owned(request, given, report_id)
+    Report.give_up_on_the_silent(report_id)
+    if not report.requeue():
         raise Refused("not-over", "This report is not over.", "Cancel it first, or wait.")
-    queue(report)
+    report.enqueue()
     return JsonResponse(_status(report_id))
 
 
-def _owned(request: HttpRequest, report_id: str) -> Report:
+def _no_such_report() -> Refused:
+    return Refused("not-found", "There is no such report.", "Ask for one on the lab's page.")
+
+
+def _owned(request: HttpRequest, given: dict[str, Any], report_id: str) -> Report:
     report = Report.objects.select_related("lab").filter(pk=report_id).first()
     if report is None:
-        raise Refused("not-found", "There is no such report.", "Ask for one on the lab's page.")
-    check_owner(report.lab, request, body_of(request))
+        raise _no_such_report()
+    check_owner(report.lab, request, given)
     return report
 
 
@@ -115,34 +94,14 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
 def status(request: HttpRequest, report_id: str) -> HttpResponse:
     """The report's state. The page polls it until the report has ended."""
     if not Report.objects.filter(pk=report_id).exists():
-        return JsonResponse(
-            {
-                "code": "not-found",
-                "error": "There is no such report.",
-                "hint": "Ask for one on the lab's page.",
-            },
-            status=404,
-        )
-    return JsonResponse(_status(report_id), headers={"Cache-Control": "no-store"})
+        return refused_answer(_no_such_report())
+    return JsonResponse(_status(report_id), headers=NO_STORE)
 
 
 def _status(report_id: str) -> dict[str, Any]:
-    give_up_on_the_silent(report_id)
+    Report.give_up_on_the_silent(report_id)
     report = Report.objects.get(pk=report_id)
-    waited_s = (timezone.now() - report.queued_at).total_seconds()
-    untaken = report.state == Report.State.QUEUED and waited_s > UNTAKEN_FOR_S
-    note = (
-        (
-            "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py "
-            "db_worker`. It may also be at work on another report."
-        )
-        if untaken
-        else ""
-    )
-    state_words = words(report)
-    missing = missing_tools() if report.state == Report.State.QUEUED else None
-    if missing is not None:
-        state_words, note = missing
+    state_words, note = words_and_note(report, words(report))
     return {
         "id": report.pk,
         "state": report.state,
@@ -195,33 +154,19 @@ def words(report: Report) -> str:
 @require_safe
 def document(request: HttpRequest, report_id: str) -> HttpResponse:
     """The report as the page shows it, under its own content security policy."""
-    return _file(report_id, "html", {"Content-Security-Policy": PAGE_POLICY}, attached=False)
+    return page_of(_folder(report_id), DOWNLOADS)
 
 
 @require_safe
 def download(request: HttpRequest, report_id: str, kind: str) -> HttpResponse:
     """One of the report's files as a download."""
-    return _file(report_id, kind, {}, attached=True)
+    return download_of(_folder(report_id), DOWNLOADS, kind, f"failover-{report_id}")
 
 
-def _file(report_id: str, kind: str, headers: dict[str, str], attached: bool) -> HttpResponse:
+def _folder(report_id: str) -> Path | None:
+    """The folder of a report that is done."""
     report = Report.objects.filter(pk=report_id, state=Report.State.DONE).first()
-    known = next((entry for entry in DOWNLOADS if entry.kind == kind), None)
-    path = path_of(report, known) if report and known else None
-    if path is None or known is None:
-        return HttpResponse(
-            "There is no such file. The report may not be done, or its files were deleted.",
-            status=404,
-            content_type="text/plain; charset=utf-8",
-        )
-    name = f"failover-{report_id}-{known.place}"
-    return FileResponse(
-        path.open("rb"),
-        as_attachment=attached,
-        filename=name,
-        content_type=known.content_type,
-        headers=headers,
-    )
+    return None if report is None else report.folder
 
 
 @csrf_exempt  # no cookie is used here; the origin is checked instead

@@ -1,4 +1,4 @@
-"""The text of the report page while `script/server` installs Spark.
+"""The text of a waiting task while `script/server` installs Spark.
 
 Rules: `script/support/report_tools.py` writes the status file. Without a readable one nothing is shown: the
 tools are installed, or managed elsewhere.
@@ -22,10 +22,10 @@ def missing_tools() -> tuple[str, str] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if state == "failed":
-        return "Spark could not be installed, so this report waits.", (
+        return "Spark could not be installed, so this waits in the queue.", (
             "Start script/server again to retry; the terminal has the reason. The lab works without reports."
         )
     return (
         f"Installing Spark: {doing}.",
-        "This report starts automatically when that is done. The lab can be used meanwhile.",
+        "It starts automatically when that is done. The lab can be used meanwhile.",
     )

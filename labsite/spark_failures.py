@@ -1,0 +1,37 @@
+"""How a task of the worker ends when Spark fails: columns of its row, and the end of a broken session."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import signal
+from typing import Any
+
+from visualizer.tasks.models import TaskState
+
+log = logging.getLogger("labsite.tasks")
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of errors that mean that the disk is full."""
+
+
+def failed(error: str, hint: str) -> dict[str, Any]:
+    """The columns of a task that failed."""
+    return {"state": TaskState.FAILED, "error": error, "hint": hint}
+
+
+def forget_broken_session() -> None:
+    """End the worker if the Spark session's JVM has died, since it cannot do another task.
+
+    The worker's supervisor starts another one.
+    """
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        return
+    try:
+        spark.range(1).collect()
+    except Exception:
+        log.exception("The Spark session is broken; this worker ends after this task")
+        signal.raise_signal(signal.SIGTERM)

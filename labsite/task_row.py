@@ -1,0 +1,167 @@
+"""The row of a running task, kept up to date by one thread of the worker.
+
+Rules: the thread writes four times a second, so that missing writes reveal a dead worker and a cancel is
+noticed at any step. While the database is unreachable the work continues, and its result is written later.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Generic, Self, TypeVar
+
+from django import db
+from django.db import close_old_connections, connection
+from django.utils import timezone
+
+from visualizer.labs.trouble import is_trouble
+from visualizer.tasks.models import QueuedTask
+
+log = logging.getLogger("labsite.tasks")
+
+WRITE_EVERY_S = 0.25
+
+DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
+"""How long the start or end of a task waits for the database, and the pause between retries.
+
+The files are kept in any case.
+"""
+
+Task = TypeVar("Task", bound=QueuedTask)
+
+
+class TaskRow(Generic[Task]):
+    """Collects the progress of a task and writes it from one thread; its methods are those of a listener."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.stopping = threading.Event()
+        self._unwritten: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._cancel = threading.Event()
+        self._thread = threading.Thread(target=self._keep_writing, name="task-row", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def cancelled(self) -> bool:
+        """Whether the task was cancelled, or its attempt was given up."""
+        return self._cancel.is_set()
+
+    def cancel_wanted(self) -> bool:
+        """Whether the task was cancelled, or the worker is stopping."""
+        return self.cancelled() or self.stopping.is_set()
+
+    def collect(self, **columns: Any) -> None:
+        """Columns to write with the next write."""
+        with self._lock:
+            self._unwritten.update(columns)
+
+    @property
+    def unwritten(self) -> dict[str, Any]:
+        """The progress that is not in the row yet."""
+        with self._lock:
+            return dict(self._unwritten)
+
+    def _keep_writing(self) -> None:
+        try:
+            while not self._over.wait(WRITE_EVERY_S):
+                self._try_to_write()
+        finally:
+            connection.close()
+
+    def _try_to_write(self) -> None:
+        """Write the collected progress. A failed write is retried a quarter of a second later."""
+        with self._lock:
+            changes, self._unwritten = self._unwritten, {}
+        try:
+            close_old_connections()
+            wanted = self.task.current_attempt().values_list("cancel_wanted", flat=True)
+            if not self.task.record_progress(changes) or wanted.first():
+                self._cancel.set()
+        except db.Error as error:
+            kind = type(self.task).__name__.lower()
+            words = (kind, self.task.pk, type(error).__name__, error)
+            log.warning("The progress of %s %s cannot be written: %s: %s", *words)
+            with self._lock:
+                self._unwritten = {**changes, **self._unwritten}
+
+
+class StepRow(TaskRow[Task]):
+    """The row of a task in steps, as a listener of `spark_reports.progress.Watch`."""
+
+    def step(self, number: int, of: int, name: str) -> None:
+        """Record that a step begins."""
+        self.collect(step_number=number, step_count=of, step_name=name, tasks_done=0, tasks_count=0)
+
+    def tasks(self, done: int, of: int) -> None:
+        """Record the tasks of the running stage."""
+        self.collect(tasks_done=done, tasks_count=of)
+
+    def say(self, name: str) -> None:
+        """Record the work done before the first step."""
+        self.collect(step_name=name)
+
+
+def carried_out(row: TaskRow[Task], work: Callable[[], dict[str, Any]]) -> str:
+    """Do the work beside the thread that writes the row; returns the state in which it ended.
+
+    `work` returns how it ended, as columns of the row.
+    """
+    with row, StopsWith(row):
+        ended = work()
+    # a quick last step may have begun after the last write of the progress
+    last = {**row.unwritten, "finished_at": timezone.now(), **ended}
+    recorded = when_the_database_is_there(lambda: row.task.record_progress(last))
+    if recorded and ended["state"] == QueuedTask.State.QUEUED:
+        row.task.enqueue()
+    return str(ended["state"])
+
+
+def when_the_database_is_there(write: Callable[[], Any]) -> Any:
+    """Write now, or as soon as the database can be reached. Raises its error after `DATABASE_WAIT_S`."""
+    end_s = time.monotonic() + DATABASE_WAIT_S
+    while True:
+        try:
+            return write()
+        except db.Error as error:
+            if not is_trouble(error) or time.monotonic() > end_s:
+                raise
+            log.warning("A task's row cannot be written, trying again: %s: %s", type(error).__name__, error)
+            time.sleep(DATABASE_PAUSE_S)
+            close_old_connections()  # only after an error: in a transaction it would close a working one
+
+
+class StopsWith:
+    """Cancels a task when a signal stops the worker, which ends within seconds."""
+
+    def __init__(self, row: TaskRow[Any]) -> None:
+        self.row = row
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # only the main thread can handle signals; a test may use another thread
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.getsignal(number)
+            signal.signal(number, self._stop)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.row.stopping.set()
+        handler = self._before[number]
+        if callable(handler):
+            handler(number, frame)

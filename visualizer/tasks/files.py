@@ -1,0 +1,68 @@
+"""The files of a finished task: their names and types, and how they are sent.
+
+Rules: names come from a table of the kind of task, never from a request. A page is served with a content
+security policy of its own: it contains its scripts and styles, and may load nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.http import FileResponse, HttpResponse
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "frame-ancestors 'self'; sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox "
+    "allow-modals allow-downloads"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file to download, at `place` inside the task's folder.
+
+    If `place` is a folder, the file is the one Parquet file that Spark wrote in it.
+    """
+
+    kind: str
+    place: str
+    content_type: str
+    says: str
+
+    def path_in(self, folder: Path) -> Path | None:
+        """The path of the file; None when it does not exist."""
+        path = folder / self.place
+        if path.is_dir():
+            parts = sorted(path.glob("part-*.parquet"))
+            return parts[0] if parts else None
+        return path if path.is_file() else None
+
+
+def page_of(folder: Path | None, table: Sequence[Download], kind: str = "html") -> HttpResponse:
+    """The page of a task, as the site shows it, under its own content security policy."""
+    return _sent(folder, table, kind, None)
+
+
+def download_of(folder: Path | None, table: Sequence[Download], kind: str, prefix: str) -> HttpResponse:
+    """One of the task's files as a download, whose name begins with `prefix`."""
+    return _sent(folder, table, kind, prefix)
+
+
+def _sent(folder: Path | None, table: Sequence[Download], kind: str, prefix: str | None) -> HttpResponse:
+    known = next((entry for entry in table if entry.kind == kind), None)
+    path = known.path_in(folder) if known is not None and folder is not None else None
+    if path is None or known is None:
+        return HttpResponse(
+            "There is no such file. It is not made yet, or it was deleted.",
+            status=404,
+            content_type="text/plain; charset=utf-8",
+        )
+    return FileResponse(
+        path.open("rb"),
+        as_attachment=prefix is not None,
+        filename=f"{prefix or 'page'}-{known.place}",
+        content_type=known.content_type,
+        headers={} if prefix is not None else {"Content-Security-Policy": PAGE_POLICY},
+    )

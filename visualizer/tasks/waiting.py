@@ -1,0 +1,22 @@
+"""What the page of a queued task says."""
+
+from __future__ import annotations
+
+from visualizer.tasks.models import UNTAKEN_FOR_S, QueuedTask, TaskState
+from visualizer.tasks.tools import missing_tools
+
+UNTAKEN = (
+    "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py db_worker`. "
+    "It may also be at work on something else."
+)
+
+
+def words_and_note(task: QueuedTask, words: str) -> tuple[str, str]:
+    """The state in words, and a note. Only a queued task has other words than the given ones."""
+    if task.state != TaskState.QUEUED:
+        return words, ""
+    if (missing := missing_tools()) is not None:
+        return missing
+    before = type(task).objects.filter(state=TaskState.QUEUED, queued_at__lt=task.queued_at).count()
+    note = UNTAKEN if task.waited_s > UNTAKEN_FOR_S else ""
+    return words + (f" {before} queued before it." if before else ""), note
