@@ -17,7 +17,9 @@ from tests.visualizer.test_clean import output_of_clean
 from visualizer.experiments import requests
 from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
+from visualizer.live.wire import Refused
 from visualizer.models import Lab, hash_of
+from visualizer.tasks.owned import check_waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -101,13 +103,13 @@ def test_experiments_of_an_address_at_once_and_in_all_are_limited(monkeypatch: A
     try:
         for number in range(2):
             requests.new_experiment(f"{TEXT}name: n{number}\n", "")
-        with pytest.raises(requests.Refused, match="queued or running already"):
+        with pytest.raises(Refused, match="queued or running already"):
             requests.new_experiment(TEXT, "")
-        with pytest.raises(requests.Refused, match="queued or running already"):
-            requests.check_waiting()
+        with pytest.raises(Refused, match="queued or running already"):
+            check_waiting(Experiment, requests.quotas())
         Experiment.objects.update(state="done")
         requests.new_experiment(TEXT, "")
-        with pytest.raises(requests.Refused, match="3 experiments from your address are kept"):
+        with pytest.raises(Refused, match="3 experiments from your address are kept"):
             requests.new_experiment(TEXT, "")
     finally:
         clients.client.reset(token)
@@ -175,7 +177,7 @@ def test_the_own_experiments_are_listed_by_their_tokens() -> None:
     one, other = made(), made(f"{TEXT}title: other\n")
     asked = [{"id": one["id"], "token": "wrong"}, {"id": other["id"], "token": other["token"]}]
     found = post("/experiments/mine/", experiments=asked).json()
-    assert [row["title"] for row in found["experiments"]] == ["other"] and found["gone"] == [one["id"]]
+    assert [row["title"] for row in found["tasks"]] == ["other"] and found["gone"] == [one["id"]]
     for bad in (None, [1], [{}] * 501):
         assert post("/experiments/mine/", experiments=bad).status_code == 400
 

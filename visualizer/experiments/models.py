@@ -14,6 +14,7 @@ from visualizer.tasks.models import OwnedTask, remove_files_of_row
 class Experiment(OwnedTask):
     """One experiment. `results` are the figures of the runs that are finished so far."""
 
+    NOUN = "experiment"
     FOLDER = "experiments"
     TASK = "labsite.experiment_task.run_experiment"
     SILENT = "The worker that ran this experiment ended before it was done."

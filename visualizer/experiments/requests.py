@@ -1,7 +1,4 @@
-"""Requests about experiments: the owner's check, quotas, and the queued task.
-
-Rules: only the owner of an experiment cancels, continues and deletes it. Any holder of the link may read it.
-"""
+"""Requests for an experiment: its quotas, its text, and the queued task."""
 
 from __future__ import annotations
 
@@ -11,12 +8,16 @@ from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import Reading, read_text
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
-from visualizer.live.wire import Refused
 from visualizer.models import hash_of, new_token
-from visualizer.tasks.models import WAITING
+from visualizer.tasks.owned import Quotas, check_quotas
 
 KEPT_MOST = 2_000
 """Most rows of experiments. Beyond that the site asks its operator to delete old ones."""
+
+
+def quotas() -> Quotas:
+    """The quotas of experiments."""
+    return Quotas(KEPT_MOST, clients.EXPERIMENTS_KEPT_PER_CLIENT, clients.EXPERIMENTS_PER_CLIENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def new_experiment(text: str, site: str) -> NewExperiment:
 
     `site` is the address that its report links to.
     """
-    check_quotas()
+    check_quotas(Experiment, quotas())
     reading = read_text(text)
     experiment = reading.experiment
     if experiment is None:
@@ -50,36 +51,3 @@ def new_experiment(text: str, site: str) -> NewExperiment:
     )
     row.enqueue()
     return NewExperiment(reading, row, token)
-
-
-def check_quotas() -> None:
-    """Raise Refused when the site or this client has too many experiments."""
-    if Experiment.objects.count() >= KEPT_MOST:
-        raise Refused(
-            "full",
-            f"This site keeps {KEPT_MOST:,} experiments.",
-            "Delete those that you no longer need; its operator may delete old ones.",
-        )
-    own = client_key()
-    if not own:
-        return
-    of_client = Experiment.objects.filter(client=own)
-    if of_client.count() >= clients.EXPERIMENTS_KEPT_PER_CLIENT:
-        raise Refused(
-            "full",
-            f"{clients.EXPERIMENTS_KEPT_PER_CLIENT} experiments from your address are kept.",
-            "Delete those that you no longer need.",
-        )
-    check_waiting()
-
-
-def check_waiting() -> None:
-    """Raise Refused when this client has too many experiments queued or running."""
-    own = client_key()
-    waiting = Experiment.objects.filter(client=own, state__in=WAITING).count() if own else 0
-    if waiting >= clients.EXPERIMENTS_PER_CLIENT:
-        raise Refused(
-            "too-many",
-            f"{clients.EXPERIMENTS_PER_CLIENT} experiments of your address are queued or running already.",
-            "Wait for one of them, or cancel one.",
-        )

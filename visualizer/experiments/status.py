@@ -1,4 +1,4 @@
-"""The state of an experiment for its page, and the list of a visitor's experiments."""
+"""The state of an experiment, for its page and for the list of a visitor's experiments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from django.urls import reverse
 
 from visualizer.experiments.models import Experiment
 from visualizer.tasks.waiting import words_and_note
-
-LISTED_MOST = 100
-"""Most experiments in a visitor's list, the newest ones."""
 
 
 def status_of(experiment_id: str) -> dict[str, Any]:
@@ -61,25 +58,6 @@ def spoken(seconds: float) -> str:
     return f"{max(1, round(seconds))} s" if seconds < 90 else f"{round(seconds / 60)} min"
 
 
-def listed(tokens: dict[str, Any]) -> dict[str, Any]:
-    """The experiments of a browser by its tokens, newest first; the others are `gone`."""
-    found = Experiment.objects.filter(pk__in=tokens).defer("text", "results")
-    own = [row for row in found if row.is_owner(tokens[row.pk])]
-    for row in own:
-        Experiment.give_up_on_the_silent(row.pk)
-    fresh = Experiment.objects.filter(pk__in=[row.pk for row in own]).defer("text", "results")
-    return {
-        "experiments": [
-            {
-                "id": row.pk,
-                "url": reverse("experiments:experiment", args=[row.pk]),
-                "title": row.title,
-                "state": row.state,
-                "over": row.over,
-                "words": words(row),
-                "created_at": row.created_at.isoformat(),
-            }
-            for row in fresh[:LISTED_MOST]
-        ],
-        "gone": sorted(set(tokens) - {row.pk for row in own}),
-    }
+def described(row: Experiment) -> dict[str, Any]:
+    """What the list of the own experiments shows of one."""
+    return {"url": reverse("experiments:experiment", args=[row.pk]), "words": words(row)}

@@ -20,19 +20,17 @@ from visualizer.experiments.files import DOWNLOADS, TEXT
 from visualizer.experiments.form import checked, choices
 from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import RUNS_MOST, experiment_of
-from visualizer.experiments.requests import check_waiting, new_experiment
+from visualizer.experiments.requests import new_experiment, quotas
 from visualizer.experiments.runs import run_number, scenario_of_run
-from visualizer.experiments.status import listed, status_of
+from visualizer.experiments.status import described, status_of
 from visualizer.labs.definitions import new_lab
 from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import refusal
 from visualizer.tasks.files import download_of, page_of
+from visualizer.tasks.owned import delete_owned, listed, owned, queue_again
 from visualizer.tasks.posts import NO_STORE, posts
-
-ASKED_MOST = 500
-"""Most experiments that a browser may ask about at once; an address keeps at most 200."""
 
 
 @csrf_exempt  # a POST is checked by `create`
@@ -75,65 +73,29 @@ def check(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
 
 @posts('{"experiments": [{"id": "…", "token": "…"}]}')
 def mine(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
-    """List the visitor's own experiments: {experiments: [{id, token}]} → {experiments, gone}."""
-    asked = given.get("experiments")
-    if (
-        not isinstance(asked, list)
-        or len(asked) > ASKED_MOST
-        or not all(isinstance(one, dict) for one in asked)
-    ):
-        raise Refused(
-            "bad-field",
-            "experiments is no list that can be taken.",
-            f'Give at most {ASKED_MOST} of {{"id", "token"}}.',
-        )
-    return JsonResponse(listed({str(one.get("id")): one.get("token") for one in asked}), headers=NO_STORE)
+    """List the visitor's own experiments: {experiments: [{id, token}]} → {tasks, gone}."""
+    return JsonResponse(listed(Experiment, given, described, ("text", "results")), headers=NO_STORE)
 
 
 @posts('{"token": "…"}')
 def cancel(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
     """Ask the worker to stop, and return the status."""
-    _owned(experiment_id, given).ask_to_cancel()
+    owned(Experiment, experiment_id, given).ask_to_cancel()
     return JsonResponse(status_of(experiment_id))
 
 
 @posts('{"token": "…"}')
 def again(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
     """Queue a failed or cancelled experiment again for its missing runs, and return the status."""
-    row = _owned(experiment_id, given)
-    check_waiting()
-    Experiment.give_up_on_the_silent(experiment_id)
-    if not row.requeue():
-        raise Refused(
-            "not-over", "This experiment was neither cancelled nor did it fail.", "Wait, or cancel it first."
-        )
-    row.enqueue()
+    queue_again(Experiment, experiment_id, given, quotas())
     return JsonResponse(status_of(experiment_id))
 
 
 @posts('{"token": "…"}')
 def delete(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
     """Delete an experiment that has ended, with its files: {token} → {}."""
-    row = _owned(experiment_id, given)
-    Experiment.give_up_on_the_silent(experiment_id)
-    row.refresh_from_db()
-    if not row.over:
-        raise Refused("not-over", "This experiment is queued or running.", "Cancel it first.")
-    row.delete()
+    delete_owned(Experiment, experiment_id, given)
     return JsonResponse({})
-
-
-def _owned(experiment_id: str, given: dict[str, Any]) -> Experiment:
-    row = Experiment.objects.filter(pk=experiment_id).first()
-    if row is None:
-        raise Refused("not-found", "There is no such experiment.", "It may have been deleted.")
-    if not row.is_owner(given.get("token")):
-        raise Refused(
-            "not-owner",
-            "Only who started this experiment can do that.",
-            "Run it again from its page to have one of your own.",
-        )
-    return row
 
 
 @require_safe

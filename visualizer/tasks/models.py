@@ -183,6 +183,9 @@ class QueuedTask(models.Model):
 class OwnedTask(QueuedTask):
     """A task that belongs to whoever asked for it and holds its token."""
 
+    NOUN: ClassVar[str]
+    """What a task of this kind is called on the page; it begins with a vowel."""
+
     token_hash = models.CharField(max_length=64)
     site = models.CharField(max_length=300, blank=True, help_text="address of the site that was asked")
 

@@ -5,10 +5,11 @@
 
 import { makeRequests } from "../wire/http.js";
 import { textOf } from "../wire/text_link.js";
-import { forgetExperiment, keepExperiment, ownExperiments } from "../wire/experiment_token.js";
-import { element, found, required, setText } from "../render/dom.js";
+import { taskTokens } from "../wire/task_token.js";
+import { element, required, setText } from "../render/dom.js";
 import { debounced } from "./debounced.js";
 import { makeForm } from "./experiments_form.js";
+import { listOwn, saying } from "./own_tasks.js";
 
 /** Pause after the last change, ms. */
 const PAUSE_MS = 350;
@@ -16,9 +17,11 @@ const PAUSE_MS = 350;
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} parts */
 export function openExperiments({ document, root, window, fetcher }) {
   const requests = makeRequests(fetcher, "");
+  const tokens = taskTokens("experiment", window);
   const form = makeForm({ document, root, window, onChange: ask });
   const start = required(root, "button[data-act=start]");
   const failure = required(root, "[data-part=failure]");
+  const say = saying(failure);
   let yaml = "";
   const read = debounced(window, PAUSE_MS, () => requests.post(root.dataset.check, form.asked()), take, say);
 
@@ -26,7 +29,7 @@ export function openExperiments({ document, root, window, fetcher }) {
   start.addEventListener("click", begin);
   required(root, "button[data-act=edit]").addEventListener("click", () => form.edit(yaml));
   required(root, "button[data-act=download]").addEventListener("click", () => download({ document, window }, yaml));
-  listOwn({ document, root, window, requests }).catch(say);
+  listOwn({ document, root, requests, tokens, noun: "experiment" }).catch(say);
   takeAddress();
 
   /** What the address brings: a text in the fragment (from My set-up), or an experiment to change. */
@@ -54,18 +57,13 @@ export function openExperiments({ document, root, window, fetcher }) {
     setText(required(root, "[data-part=done]"), "Starting…");
     try {
       const made = await requests.post(root.dataset.create, { yaml });
-      keepExperiment(made.id, made.token, window);
+      tokens.keep(made.id, made.token);
       window.location.assign(`${made.url}#token=${made.token}`);
     } catch (reason) {
       start.disabled = false;
       setText(required(root, "[data-part=done]"), "");
       say(reason);
     }
-  }
-
-  function say(reason) {
-    failure.textContent = `${reason.message} ${reason.hint ?? ""}`;
-    failure.hidden = false;
   }
 }
 
@@ -80,17 +78,4 @@ const sizeless = (problems) => (problems.length === 1 ? "One problem to fix" : `
 function problemLine(document, problem) {
   const place = problem.line ? [element(document, "b", { text: `line ${problem.line}, column ${problem.column}` }), " "] : [];
   return element(document, "li", {}, [...place, `${problem.path ? `${problem.path}: ` : ""}${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`]);
-}
-
-/** Fills the list of the experiments whose tokens this browser stores. */
-async function listOwn({ document, root, window, requests }) {
-  const status = required(root, "[data-part=status]");
-  const own = ownExperiments(window);
-  const answer = own.length ? await requests.post(root.dataset.mine, { experiments: own.slice(0, 500) }) : { experiments: [], gone: [] };
-  for (const id of answer.gone) forgetExperiment(id, window);
-  setText(status, answer.experiments.length ? "Only this browser has the list; there are no accounts." : "No experiments in this browser yet.");
-  required(root, "ol[data-part=list]").replaceChildren(
-    ...answer.experiments.map((one) => element(document, "li", {}, [element(document, "a", { href: one.url, text: one.title }), " ", element(document, "span.soft", { text: one.words })])),
-  );
-  found(root, "[data-part=list]")?.toggleAttribute("data-ready", true);
 }
