@@ -13,8 +13,8 @@ machine. Lists are comma-separated.
   TRUSTED_PROXIES    addresses or networks of proxies whose X-Forwarded-For names the visitor that quotas
                      count for. Default: none.
   SECURE             1 when the site is reached by https only: secure cookies and HSTS.
-  FAILOVER_LAB_DATA  folder of the database file, the key, reports and experiments. Default: var/ beside
-                     this folder.
+  FAILOVER_LAB_DATA  folder of the database file, the key, reports, experiments and audits. Default: var/
+                     beside this folder.
   LAB_MEMORY_MB      estimated memory of the labs of one server process, default: 2048.
   LAB_RECORDINGS_DIR folder with recorded runs that the gallery lists, default: none beside the built-in ones.
   COLD_WORKER        1 when the report worker starts Spark for its first report only. Default: it starts Spark
@@ -55,7 +55,7 @@ INSTALLED_APPS = [
 ]
 if (BASE_DIR / "visualizer" / "reports" / "models.py").exists():
     INSTALLED_APPS.append("visualizer.reports")
-INSTALLED_APPS.append("visualizer.experiments")
+INSTALLED_APPS += ["visualizer.experiments", "visualizer.audits"]
 
 MIDDLEWARE = [
     "labsite.middleware.SecurityHeaders",

@@ -26,6 +26,16 @@ def make_failover_report(report_id: str, attempt: int) -> str:
     return in_turn(Report, report_worker.make_report)
 
 
+@task()
+def make_audit(audit_id: str, attempt: int) -> str:
+    """Make the next audit in turn and return how it ended."""
+    from labsite import audit_worker
+    from visualizer.audits.models import Audit
+
+    log.debug("The task of audit %s, attempt %d", audit_id, attempt)
+    return in_turn(Audit, audit_worker.run)
+
+
 def in_turn(kind: type[QueuedTask], work: Callable[[str, int], str]) -> str:
     """Do the next queued task of this kind and return how it ended.
 

@@ -104,6 +104,11 @@ def experiments(page: Any, site: Any) -> None:
     page.locator("[data-act=start]:not([disabled])").wait_for()
 
 
+def audits(page: Any, site: Any) -> None:
+    page.goto(f"{site.address}/audits/")
+    page.locator("form[data-part=form]").wait_for()
+
+
 def _comparison(page: Any, site: Any, name: str, at_us: int) -> None:
     _comparison_at(page, f"{site.address}/compare/{name}/", at_us)
 
@@ -144,6 +149,7 @@ ROOMS: dict[str, Room] = {
     "recorded": recorded,
     "fidelity": fidelity,
     "experiments": experiments,
+    "audits": audits,
     "lab-before": lab_before,
     "lab-after": lab_after,
     "lab-shared": lab_shared,

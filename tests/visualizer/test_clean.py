@@ -56,7 +56,7 @@ def test_only_old_labs_their_reports_and_orphaned_files_are_removed(labs: list[L
     kept = Report.objects.get(lab=labs[5]).pk
     assert output_of_clean() == (
         "removed: 5 labs not used for 90 days, 1 reports of them, "
-        "0 experiments of before, 1 orphaned folders (1,000 bytes)\n"
+        "0 experiments and 0 audits of before, 1 orphaned folders (1,000 bytes)\n"
     )
     assert set(Lab.objects.values_list("pk", flat=True)) == {lab.pk for lab in labs[5:]}
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == sorted([kept, "beingwritten"])
@@ -65,7 +65,7 @@ def test_only_old_labs_their_reports_and_orphaned_files_are_removed(labs: list[L
 
 def test_a_dry_run_removes_nothing(labs: list[Lab], tmp_path: Any) -> None:
     assert output_of_clean("--dry-run", "--days", "5").startswith(
-        "would be removed: 7 labs not used for 5 days, 2 reports of them, 0 experiments of before, 1 orphaned"
+        "would be removed: 7 labs not used for 5 days, 2 reports of them, 0 experiments and 0 audits of before, 1 orphaned"
     )
     assert Lab.objects.count() == 7 and len(list((tmp_path / "reports").iterdir())) == 4
 

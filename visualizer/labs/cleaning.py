@@ -1,7 +1,7 @@
-"""Removes unused labs with their commands and reports, old experiments, and files without a row.
+"""Removes unused labs with all of theirs, old experiments and audits, and files without a row.
 
-Rules: a lab is old when it was neither opened nor moved for a number of days, an experiment when it was
-started so long ago and has ended. Rows are deleted in small
+Rules: a lab is old when it was neither opened nor moved for a number of days, an experiment or audit when it
+was started so long ago and has ended. Rows are deleted in small
 transactions, so that other writers wait only briefly. A lab that a server runs now counts as in use. Files
 are deleted after their rows.
 """
@@ -17,10 +17,11 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from visualizer.audits.models import Audit
 from visualizer.experiments.models import Experiment
 from visualizer.models import Lab
 from visualizer.reports.models import Report
-from visualizer.tasks.models import OVER, QueuedTask, kinds
+from visualizer.tasks.models import OVER, OwnedTask, QueuedTask, kinds
 
 DAYS_UNUSED = 90
 """Days without being opened or moved after which a lab is old: exercises last until the end of a term."""
@@ -39,12 +40,13 @@ class Cleaned:
     labs: int
     reports: int
     experiments: int
+    audits: int
     orphans: int
     orphan_bytes: int
 
 
 def clean(days: int, dry_run: bool) -> Cleaned:
-    """Remove old labs and experiments, and files that belong to no report or experiment.
+    """Remove old labs, experiments and audits, and files that belong to no report, experiment or audit.
 
     A lab is old when it was not used for `days` days. With `dry_run` they are only counted.
     """
@@ -53,22 +55,24 @@ def clean(days: int, dry_run: bool) -> Cleaned:
     while not dry_run and (some := list(old.values_list("pk", flat=True)[:LABS_AT_ONCE])):
         # The condition again: a lab may have been opened since the first query.
         Lab.objects.filter(pk__in=some, used_at__lt=timezone.now() - timedelta(days=days)).delete()
-    experiments = _old_experiments(days)
-    count = experiments.count()
-    for row in [] if dry_run else list(experiments):
-        row.delete()
+    counts = {}
+    for kind in (Experiment, Audit):
+        old_ones = _old(kind, days)
+        counts[kind] = old_ones.count()
+        for row in [] if dry_run else list(old_ones):
+            row.delete()
     orphans = [folder for kind in kinds() for folder in _orphans(kind)]
     orphan_bytes = sum(_bytes_of(folder) for folder in orphans)
     if not dry_run:
         for folder in orphans:
             shutil.rmtree(folder, ignore_errors=True)
-    return Cleaned(labs, reports, count, len(orphans), orphan_bytes)
+    return Cleaned(labs, reports, counts[Experiment], counts[Audit], len(orphans), orphan_bytes)
 
 
-def _old_experiments(days: int) -> QuerySet[Experiment]:
-    """The experiments that were started long ago and have ended."""
+def _old(kind: type[OwnedTask], days: int) -> QuerySet[OwnedTask]:
+    """The experiments or audits that were started long ago and have ended."""
     long_ago = timezone.now() - timedelta(days=days)
-    return Experiment.objects.filter(created_at__lt=long_ago, state__in=OVER).defer("text", "results")
+    return kind.objects.filter(created_at__lt=long_ago, state__in=OVER).only("id")
 
 
 def _orphans(kind: type[QueuedTask]) -> list[Path]:

@@ -49,6 +49,12 @@ EXPERIMENTS_PER_CLIENT = 5
 EXPERIMENTS_KEPT_PER_CLIENT = 200
 """Experiments of one address that are kept, up to a few megabytes each."""
 
+AUDITS_PER_CLIENT = 3
+"""Audits of one address that are queued or made at once, each with the files of its upload."""
+
+AUDITS_KEPT_PER_CLIENT = 50
+"""Audits of one address that are kept, up to a few megabytes each."""
+
 STUDIES_PER_CLIENT, COMPARISONS_PER_CLIENT = 3, 2
 """Set-ups of one address that are studied at once, and comparisons that run for it.
 

@@ -22,7 +22,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import condition, require_safe
 
-PAGES = ("comparison", "experiment", "experiments", "fidelity", "gallery", "lab", "labs", "set_up")
+PAGES = (
+    *("audit", "audits", "comparison", "experiment", "experiments"),
+    *("fidelity", "gallery", "lab", "labs", "set_up"),
+)
 """The entry modules: `static/js/pages/{name}.js`."""
 
 _IMPORT = re.compile(r"""^import \{(?P<names>[^{}]*)\} from "(?P<path>\.[^"]+)";$""", re.MULTILINE)

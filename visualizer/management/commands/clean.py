@@ -1,4 +1,4 @@
-"""`manage.py clean`: removes unused labs, their reports, old experiments, and files without a row."""
+"""`manage.py clean`: removes unused labs, old experiments and audits, and files without a row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _days(text: str) -> int:
 class Command(BaseCommand):
     help = (
         "Remove labs that were neither opened nor moved for a while, with their commands, reports and files, "
-        "and experiments that were started so long ago."
+        "and experiments and audits that were started so long ago."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,6 +36,6 @@ class Command(BaseCommand):
         words = "would be removed" if options["dry_run"] else "removed"
         self.stdout.write(
             f"{words}: {done.labs} labs not used for {options['days']} days, {done.reports} reports of "
-            f"them, {done.experiments} experiments of before, {done.orphans} orphaned folders "
-            f"({done.orphan_bytes:,} bytes)"
+            f"them, {done.experiments} experiments and {done.audits} audits of before, "
+            f"{done.orphans} orphaned folders ({done.orphan_bytes:,} bytes)"
         )

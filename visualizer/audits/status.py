@@ -1,0 +1,64 @@
+"""The state of an audit, for its page and for the list of a visitor's audits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+
+from visualizer.audits.models import Audit
+from visualizer.tasks.waiting import words_and_note
+
+
+def status_of(audit_id: str) -> dict[str, Any]:
+    """The state as JSON. A running audit whose worker has died is marked as failed first."""
+    Audit.give_up_on_the_silent(audit_id)
+    row = Audit.objects.get(pk=audit_id)
+    state_words, note = words_and_note(row, words(row))
+    return {
+        "id": row.pk,
+        "state": row.state,
+        "over": row.over,
+        "cancel_wanted": row.cancel_wanted,
+        "may_retry": row.input.is_dir(),
+        "step_number": row.step_number,
+        "step_count": row.step_count,
+        "words": state_words,
+        "note": note,
+        "error": row.error,
+        "hint": row.hint,
+        "figures": row.figures,
+    }
+
+
+def words(row: Audit) -> str:
+    """The state as a sentence."""
+    if row.state == Audit.State.QUEUED:
+        return "Queued."
+    if row.state == Audit.State.RUNNING:
+        if row.cancel_wanted:
+            return "Being cancelled."
+        if not row.step_number:
+            doing = row.step_name or "starting"
+            return f"{doing[0].upper()}{doing[1:]}."
+        tasks = f" {row.tasks_done} of {row.tasks_count} Spark tasks are done." if row.tasks_count else ""
+        return f"Step {row.step_number} of {row.step_count}: {row.step_name}.{tasks}"
+    if row.state == Audit.State.DONE:
+        return headline(row.figures)
+    return row.error or "It failed." if row.state == Audit.State.FAILED else "It was cancelled."
+
+
+def headline(figures: dict[str, Any]) -> str:
+    """The result as a sentence."""
+    if figures.get("messages") is None:
+        most = figures.get("repeated_most")
+        known = "an unknown number of" if most is None else f"at most {most:,}"
+        return f"A failover at that instant would repeat {known} entries."
+    repeated, duplicates = figures["repeated"], figures["duplicates"]
+    of = f"{repeated:,} of {figures['messages']:,} messages were delivered more than once"
+    return f"{of}; {duplicates:,} of them had been acknowledged before." if duplicates else f"{of}."
+
+
+def described(row: Audit) -> dict[str, Any]:
+    """What the list of the own audits shows of one."""
+    return {"url": reverse("audits:audit", args=[row.pk]), "words": words(row)}
