@@ -3,6 +3,7 @@
 docs/experiments.md describes the file format. `spark_reports.experiments` runs an experiment on Spark.
 """
 
+from simulator.experiments.cost import all_measures, core_seconds, late_measures, measures_of
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
@@ -24,10 +25,13 @@ __all__ = [
     "Point",
     "SwarmRun",
     "Wanted",
+    "all_measures",
     "batches",
-    "first_fault_us",
+    "core_seconds",
     "expected",
     "first_fault_us",
+    "late_measures",
+    "measures_of",
     "read_experiment",
     "read_experiment_text",
     "replayed",

@@ -37,6 +37,10 @@ def _nothing(run: MeasuredRun) -> dict[str, int | None]:
     return {}
 
 
+def _none_late(scenario: Any) -> tuple[str, ...]:
+    return ()
+
+
 def _never(system: Any, measures: Sequence[str]) -> bool:
     return False
 
@@ -59,6 +63,7 @@ class Measured:
       together.
     - `settled(system, measures)`: whether these measures, by name, are final although the run goes on, so
       that it may stop here; False whenever that is not certain.
+    - `late(scenario)`: the measures, by name, that keep runs of the scenario from settling before their end.
     - `expected(scenario)`: the least and the greatest value of some measures in closed form, by name, without
       a run; None for a scenario that no closed form covers.
     """
@@ -69,3 +74,4 @@ class Measured:
     faults: tuple[str, ...] = ()
     settled: Callable[[Any, Sequence[str]], bool] = _never
     expected: Callable[[Any], dict[str, tuple[int, int]] | None] = _unknown
+    late: Callable[[Any], tuple[str, ...]] = _none_late

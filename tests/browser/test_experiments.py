@@ -86,6 +86,12 @@ def test_from_the_form_to_the_results(browser: Any, site: Any) -> None:
     expect(
         page.get_by_text(re.compile(r"^60 runs \(3 settings × 1 seed × 20 phases\), about "))
     ).to_be_visible()
+    yaml = page.locator("[data-part=yaml]")
+    expect(yaml).to_contain_text("measures: [duplicates,")
+    page.get_by_label("Count reordered messages").check()
+    expect(yaml).not_to_contain_text("measures:")
+    page.get_by_label("Count reordered messages").uncheck()
+    expect(yaml).to_contain_text("measures: [duplicates,")
     page.get_by_role("button", name="Compare two set-ups").click()
     expect(page.get_by_text(re.compile(r"^40 runs \(2 settings"))).to_be_visible()
     look("a comparison")

@@ -45,6 +45,23 @@ def test_a_parameter_of_my_set_up_becomes_an_experiment_that_runs() -> None:
     assert {row["status"] for row in run_batch(experiment, first)} == {"finished"}
 
 
+def test_reordered_messages_are_left_out_where_runs_stop_earlier_without_them() -> None:
+    """Two Shared consumers may get messages out of order at any time."""
+    found = vary(parameter="period", values="250, 500")
+    names = [one.name for one in read_experiment_text(found["yaml"]).measures]
+    assert "reordered" not in names and {"duplicates", "lost", "outage_us"} <= set(names)
+    assert found["late"] == "reordered" and "reordered" in [one["name"] for one in found["size"]["measures"]]
+    for asked in ({"late": True}, {"measure": "reordered", "at_most": "3"}):
+        found = vary(parameter="period", values="250, 500", **asked)
+        assert "measures:" not in found["yaml"] and found["problems"] == [] and found["late"] == "reordered"
+    one = {"kind": "set-up", "query": f"{SMALL}&consumers=1"}
+    found = vary(parameter="period", values="250, 500", base=one)
+    assert "measures:" not in found["yaml"] and found["late"] == ""
+    bases = {"base": one, "base2": {"kind": "set-up", "query": SMALL}}
+    found = check(way="compare", phases="4", **bases)
+    assert "measures: [duplicates," in found["yaml"] and found["problems"] == []
+
+
 def test_offered_are_the_parameters_that_the_scenario_has() -> None:
     names = {one["name"]: one["path"] for one in vary()["parameters"]}
     assert names["queue"] == "consumers.*.receiverQueueSize" and names["rate"] == "producers.*.rate"

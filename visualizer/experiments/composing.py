@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 from simulator import ScenarioError, scenario_names
+from simulator.experiments import late_measures, measures_of
 from visualizer.experiments.parameters import Offered, offered
 from visualizer.experiments.reading import TEXT_MOST, problem_of
 from visualizer.labs.definitions import builtin_scenario, read_scenario
@@ -90,7 +91,7 @@ def one_parameter(base: Base, parameter: Offered, given: Mapping[str, Any]) -> s
         *_scenario("scenario", base, 0),
         "grid:",
         f"  {path}: [{', '.join(_scalar(value) for value in _values(given))}]",
-        *_runs(given),
+        *_runs(given, base),
     ]
     if one.cheaper and any(line.startswith("wanted:") for line in lines):
         lines.append(f"cheaper: {{{path}: {one.cheaper}}}")
@@ -109,7 +110,7 @@ def comparison(one: Base, other: Base, given: Mapping[str, Any]) -> str:
         "scenario:",
         *_scenario(_scalar(names[0][:LONGEST_NAME]), one, 1),
         *_scenario(_scalar(names[1][:LONGEST_NAME]), other, 1),
-        *_runs(given),
+        *_runs(given, one, other),
     ]
     return "\n".join([*lines, ""])
 
@@ -122,14 +123,32 @@ def _scenario(key: str, base: Base, depth: int) -> list[str]:
     return [f"{before}{key}: |", *(f"{before}  {line}".rstrip() for line in base.text.splitlines())]
 
 
-def _runs(given: Mapping[str, Any]) -> list[str]:
-    """Seeds, phases and the wanted bound."""
+def _runs(given: Mapping[str, Any], *bases: Base) -> list[str]:
+    """Seeds, phases, measures and the wanted bound."""
     lines = [f"{key}: {_scalar(value)}" for key in ("seeds", "phases") if (value := _field(given, key))]
+    lines += _measures(given, bases)
     if bound := _field(given, "at_most"):
         pairs = [("measure", _field(given, "measure") or "duplicates"), ("at_most", bound)]
         pairs += [(key, value) for key in ("share", "confidence") if (value := _field(given, key))]
         lines.append(f"wanted: {{{', '.join(f'{key}: {_scalar(value)}' for key, value in pairs)}}}")
     return lines
+
+
+def _measures(given: Mapping[str, Any], bases: Sequence[Base]) -> list[str]:
+    """All measures but those that keep runs from stopping early, unless they were asked for."""
+    late = late_of(bases)
+    asked = given.get("late") is True or (_field(given, "at_most") and _field(given, "measure") in late)
+    if not late or asked:
+        return []
+    scenario = read_in_turn(read_scenario, bases[0].text, None)
+    names = [one.name for one in measures_of(scenario) if one.name not in late]
+    return [f"measures: [{', '.join(names)}]"]
+
+
+def late_of(bases: Sequence[Base]) -> list[str]:
+    """The measures that keep runs of these scenarios from stopping before their end."""
+    scenarios = [read_in_turn(read_scenario, base.text, None) for base in bases]
+    return list(dict.fromkeys(name for scenario in scenarios for name in late_measures(scenario)))
 
 
 def _values(given: Mapping[str, Any]) -> list[str]:

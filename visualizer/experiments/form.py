@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from simulator.experiments import Experiment, first_fault_us
-from visualizer.experiments.composing import OWN_TEXT, SET_UP, Base, base_of, comparison, one_parameter
+from simulator.experiments import Experiment, all_measures, first_fault_us
+from visualizer.experiments.composing import (
+    OWN_TEXT,
+    SET_UP,
+    Base,
+    base_of,
+    comparison,
+    late_of,
+    one_parameter,
+)
 from visualizer.experiments.reading import Reading, read_text
 from visualizer.experiments.status import spoken
 from visualizer.labs.definitions import builtin_scenarios
@@ -34,7 +43,7 @@ def choices() -> tuple[dict[str, Any], ...]:
 
 
 def checked(given: dict[str, Any]) -> dict[str, Any]:
-    """The form as it is read: {yaml, problems, parameters, parameter, size}. Raises Refused."""
+    """The form as it is read: {yaml, problems, parameters, parameter, size, late}. Raises Refused."""
     way = given.get("way")
     if way not in WAYS:
         raise Refused("bad-field", "way is unknown.", f"One of {', '.join(WAYS)}.")
@@ -45,7 +54,7 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     if way == "compare":
         other = base_of(given.get("base2"))
         bad = [*_named(base, "first"), *_named(other, "second")]
-        return _problems(bad) if bad else _answer(comparison(base, other, given))
+        return _problems(bad) if bad else _answer(comparison(base, other, given), (base, other))
     offered = base.parameters()
     parameters = [one.described() for one in offered]
     if base.problems or not offered:
@@ -56,7 +65,7 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     proposed = ", ".join(chosen.parameter.values)
     used = {**given, "values": proposed if typed is None else typed}
     return {
-        **_answer(one_parameter(base, chosen, used)),
+        **_answer(one_parameter(base, chosen, used), (base,)),
         "parameters": parameters,
         "parameter": chosen.parameter.name,
         "values": used["values"],
@@ -71,13 +80,16 @@ def _named(base: Base, which: str) -> list[dict[str, Any]]:
 
 
 def _problems(problems: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"yaml": "", "problems": problems, "size": None}
+    return {"yaml": "", "problems": problems, "size": None, "late": ""}
 
 
-def _answer(text: str) -> dict[str, Any]:
+def _answer(text: str, bases: Sequence[Base] = ()) -> dict[str, Any]:
+    """The answer about an experiment's text. `late` names what keeps its runs from stopping early."""
     reading = read_text(text)
     size = None if reading.experiment is None else _size(reading.experiment, reading)
-    return {"yaml": text, "problems": list(reading.problems), "size": size}
+    late = late_of(bases)
+    titles = [] if size is None else [one["title"] for one in size["measures"] if one["name"] in late]
+    return {"yaml": text, "problems": list(reading.problems), "size": size, "late": " and ".join(titles)}
 
 
 def _size(experiment: Experiment, reading: Reading) -> dict[str, Any]:
@@ -99,5 +111,5 @@ def _size(experiment: Experiment, reading: Reading) -> dict[str, Any]:
         "phases": phases,
         "core_s": reading.core_s,
         "words": f"{experiment.runs:,} runs ({parts}), about {duration} on {CORES} cores once Spark runs",
-        "measures": [one.described() for one in experiment.measures],
+        "measures": [one.described() for one in all_measures(experiment)],
     }

@@ -53,11 +53,13 @@ export function makeForm({ document, root, window, onChange }) {
     asked() {
       if (way === "yaml") return { way, yaml: field("yaml").value };
       const typed = Object.fromEntries(TYPED.map((name) => [name, field(name).value]).filter(([name, value]) => name !== "values" || value));
-      return { way, base: baseOf("base"), base2: baseOf("base2"), ...typed };
+      return { way, base: baseOf("base"), base2: baseOf("base2"), late: field("late").checked, ...typed };
     },
     /** @param {any} answer of the server */
     take(answer) {
       if (answer.parameters) fillParameters(document, root, answer);
+      required(root, "[data-part=late]").hidden = !answer.late;
+      if (answer.late) setText(required(root, "[data-part=late-titles]"), answer.late);
       if (answer.size) fillMeasures(document, field("measure"), answer.size.measures);
     },
     /** Shows a text as an experiment's YAML. @param {string} yaml */

@@ -67,9 +67,18 @@ def _period_us(scenario: PulsarScenario) -> int | None:
     return max(periods_us, default=None)
 
 
+def _late(scenario: PulsarScenario) -> tuple[str, ...]:
+    """Where messages may come out of order at any time: several consumers, or several partitions."""
+    for name, subscription in scenario.subscriptions.items():
+        consumers = [one for one in scenario.consumers.values() if one.subscription == name]
+        if len(consumers) > 1 or scenario.topics[subscription.topic].partitions > 1:
+            return ("reordered",)
+    return ()
+
+
 def _longest(spans_us: list[int | None]) -> int | None:
     known = [span for span in spans_us if span is not None]
     return max(known) if known and len(known) == len(spans_us) else None
 
 
-MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled, expected)
+MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled, expected, _late)
