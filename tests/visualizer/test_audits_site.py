@@ -21,9 +21,11 @@ from tests.visualizer.test_clean import output_of_clean
 from visualizer.audits import requests, upload
 from visualizer.audits.files import set_up_link
 from visualizer.audits.models import Audit
+from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
 from visualizer.models import hash_of
+from visualizer.tasks.models import any_queued, others_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,10 +115,10 @@ def test_the_form_offers_the_formats_of_the_command() -> None:
         ([("logs.zip", b"PK")], {}, "bad-file", "logs.zip is an archive"),
         ([("log.jsonl.xz", b"x")], {}, "bad-file", "Unpack it"),
         ([(f"{number}.jsonl", ROW) for number in range(21)], {}, "too-large", "21 files"),
-        ([(f"{number}.jsonl", ROW) for number in range(101)], {}, "too-large", "cannot be read"),
+        ([(f"{number}.jsonl", ROW) for number in range(101)], {}, "too-large", "too many files"),
         ([("log.jsonl", ROW)], {"format": "xml"}, "bad-field", "no format 'xml'"),
         ([("log.jsonl", ROW)], {"mapping": "x" * 100_001}, "too-large", "100,001 characters"),
-        ([("log.jsonl", ROW)], {"mapping": "x" * 1_100_000}, "too-large", "cannot be read"),
+        ([("log.jsonl", ROW)], {"mapping": "x" * 1_100_000}, "too-large", "too long a mapping"),
     ],
 )
 def test_an_upload_that_cannot_be_taken_leaves_nothing(
@@ -277,3 +279,17 @@ def test_compressed_uploads_keep_their_names() -> None:
     one = send(("us-west.jsonl.gz", packed.getvalue()), ("../../etc/passwd", b"x")).json()
     names = [file["name"] for file in Audit.objects.get(pk=one["id"]).files]
     assert names == ["us-west.jsonl.gz", "passwd"]
+
+
+def test_an_experiment_gives_way_to_an_audit_and_the_warm_up_ends() -> None:
+    experiment = Experiment.objects.create(title="e", text="", core_s=1, runs=1, state="running", client="a")
+    assert not others_wait(experiment) and not any_queued()
+    one = made()
+    change(one, client="a")
+    assert others_wait(experiment), "a task of another kind, of the same address too"
+    assert any_queued()
+    change(one, state="running")
+    Experiment.objects.create(title="f", text="", core_s=1, runs=1, client="a")
+    assert not others_wait(experiment), "experiments of one address wait for each other"
+    Experiment.objects.filter(title="f").update(client="b")
+    assert others_wait(experiment)

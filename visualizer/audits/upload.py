@@ -46,7 +46,7 @@ def files_of(request: HttpRequest) -> list[Any]:
     except (SuspiciousOperation, MultiPartParserError) as error:
         raise Refused(
             "too-large",
-            f"The upload cannot be read: {type(error).__name__}.",
+            "The form cannot be read: it is cut off, or has too many files or too long a mapping.",
             f"Send at most {FILES_MOST} files and {MAPPING_CHARACTERS_MOST:,} characters of mapping.",
         ) from error
     if not files:
