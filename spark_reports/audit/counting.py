@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 from pyspark.sql.window import Window
 
-from spark_reports.audit import bitmaps
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY
 from spark_reports.audit.rows import of_kinds
 from spark_reports.local import from_rows
@@ -48,22 +47,13 @@ def totals(keys: DataFrame) -> DataFrame:
 
 
 def repeated(rows: DataFrame, keys: DataFrame, acks: dict[str, int]) -> DataFrame:
-    """One row for each message whose delivery is in the log more than once.
+    """One row for each message of the keys: those whose delivery is in the log more than once.
 
     `acks` has the number of acknowledgements of each subscription: without any it is unknown whether a
     message was acknowledged. A message of which only identical rows exist has one delivery.
     """
-    again = keys.filter(F.col("lines") > 1).select(*IDENTITY)
+    again = keys.select(*IDENTITY)
     return described(of_kinds(rows, DELIVER, ACK).join(again, list(IDENTITY), "left_semi"), acks)
-
-
-def repeated_of_numbers(rows: DataFrame, keys: DataFrame, acks: dict[str, int]) -> DataFrame:
-    """The same as `repeated`, with the keys of `bitmaps.repeated_keys`."""
-    numbered = of_kinds(rows, DELIVER, ACK).withColumns(
-        {"gid": bitmaps.group_hash(), "key_number": bitmaps.key_number()}
-    )
-    chosen = numbered.join(keys, ["gid", "key_number"], "left_semi")
-    return described(chosen.drop("gid", "key_number"), acks)
 
 
 def described(chosen: DataFrame, acks: dict[str, int]) -> DataFrame:

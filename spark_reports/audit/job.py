@@ -19,16 +19,17 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_reports.audit import bitmaps, counting, detect, findings, losses, publish, times
+from spark_reports.audit import counting, detect, findings, losses, publish, times
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
 from spark_reports.audit.errors import AuditError
 from spark_reports.audit.formats import tables
 from spark_reports.audit.formats.statistics import positions, read_statistics
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
 from spark_reports.audit.mapping import POSITION, SHARED, Mapping
+from spark_reports.audit.numbered.scans import Numbered, repeated_keys
 from spark_reports.audit.page import page
 from spark_reports.audit.readers import read
-from spark_reports.audit.rows import of_kinds
+from spark_reports.audit.rows import canonical
 from spark_reports.audit.scenario import scenario_text
 from spark_reports.progress import NullProgress, Watch
 
@@ -131,11 +132,20 @@ class Audit:
         ]
 
     def _read(self) -> None:
-        rows = read(self.spark, self.found, self.mapping, self.expanded_mib)
-        if set(self.found) != {detect.PARQUET}:
-            rows = self._keep(rows)  # text is parsed once, Parquet is read faster than a kept frame
-        self.rows = rows
-        seen = [row.asDict() for row in counting.overview(rows).limit(GROUPS_MOST + 1).collect()]
+        self.scans: Numbered | None = None
+        if set(self.found) == {detect.PARQUET}:  # it is read faster than a kept frame
+            raw = tables.read_parquet(self.spark, self.found[detect.PARQUET], self.mapping)
+            self.rows = canonical(raw, self.mapping)
+            key = tables.integer_key(raw, self.mapping)
+            self.scans = Numbered(raw, key, self.mapping, GROUPS_MOST) if key else None
+        else:  # text is parsed once
+            self.rows = self._keep(read(self.spark, self.found, self.mapping, self.expanded_mib))
+        if self.scans:
+            self.counted = self._keep(self.scans.first())
+            seen = self.scans.overview(self.counted)
+        else:
+            overview = counting.overview(self.rows).limit(GROUPS_MOST + 1)
+            seen = [row.asDict() for row in overview.collect()]
         if len(seen) > GROUPS_MOST:
             raise AuditError(
                 f"there are more than {GROUPS_MOST:,} groups of subscription, topic, partition and "
@@ -173,12 +183,15 @@ class Audit:
 
     def _count(self) -> None:
         acks = counting.acks_of(self.good)
-        if self._numbered():
-            totals, messages = self._count_numbers(acks)
+        self.report["measured_share"] = share = times.share_of(self.report["rows"]["readable"])
+        self.measured = times.measured(self.rows, share)
+        if self.scans:
+            totals = self.scans.totals(self.counted)
+            messages = self._chosen(self.scans, acks, share)
         else:
             keys = counting.delivered_keys(self.rows)
             totals = {_group(row): row.asDict() for row in counting.totals(keys).collect()}
-            messages = counting.repeated(self.rows, keys, acks)
+            messages = counting.repeated(self.rows, keys.filter(F.col("lines") > 1), acks)
         self.messages = self._keep(messages)
         rolled = {_group(row): row.asDict() for row in counting.rolled_up(self.messages).collect()}
         self.report["groups"] = [
@@ -188,30 +201,14 @@ class Audit:
         self.report["worst"] = counting.worst(self.messages, WORST_MOST)
         self._tell_timeline()
 
-    def _numbered(self) -> bool:
-        """Whether every key is an integer, so that bitmaps find the repeated ones."""
-        return set(self.found) == {detect.PARQUET} and tables.integer_keys(
-            self.spark, self.found[detect.PARQUET], self.mapping
-        )
-
-    def _count_numbers(self, acks: dict[str, int]) -> tuple[dict[tuple[str, ...], dict[str, Any]], DataFrame]:
-        """Messages and rows of each group, and the repeated messages, by bitmaps."""
-        deliveries = of_kinds(self.rows, DELIVER)
-        tasks = max(2, int(self.spark.conf.get("spark.sql.shuffle.partitions") or 2))
-        found = self._keep(bitmaps.merged(deliveries, tasks))
-        names = self._keep(
-            deliveries.groupBy(*GROUP, "scope").agg(F.first(bitmaps.group_hash()).alias("gid"))
-        )
-        by_gid = {row["gid"]: _group(row) for row in names.collect()}
-        if len(by_gid) < names.count():
-            raise AuditError("two groups have the same hash; audit fewer topics at a time")
-        totals: dict[tuple[str, ...], dict[str, Any]] = {}
-        for row in found.select("gid", "lines", "messages").collect():
-            known = totals.setdefault(by_gid[row["gid"]], {"messages": 0, "delivery_rows": 0})
-            known["messages"] += row["messages"]
-            known["delivery_rows"] += row["lines"]
-        keys = bitmaps.repeated_keys(found)
-        return totals, counting.repeated_of_numbers(self.rows, keys, acks)
+    def _chosen(self, scans: Numbered, acks: dict[str, int], share: int) -> DataFrame:
+        """The repeated messages, by the second scan."""
+        found = scans.second(self.counted, share)
+        if found is None:
+            return counting.repeated(self.rows, repeated_keys(self.counted), acks)
+        chosen = self._keep(found)
+        self.measured = chosen.filter("measured")
+        return counting.described(chosen.filter("again"), acks)
 
     def _tell_timeline(self) -> None:
         first_us, last_us = self.report["span"]["first_us"], self.report["span"]["last_us"]
@@ -228,8 +225,6 @@ class Audit:
 
     def _measure(self) -> None:
         by_position = self._by_position()
-        share = times.share_of(self.report["rows"]["readable"])
-        measured = times.measured(self.rows, share)
         published = PUBLISH in self.by_kind and DELIVER in self.by_kind
         self.report["losses"], self.report["latencies"], self.report["processing"] = [], [], []
         big = self.report["rows"]["readable"] > LOSS_ROWS_MOST and not self.mapping.complete
@@ -239,10 +234,9 @@ class Audit:
                 for row in losses.not_delivered(self.rows, by_position).collect()
             ]
         if published:
-            self.report["latencies"] = _rows(times.latencies(measured, by_position))
+            self.report["latencies"] = _rows(times.latencies(self.measured, by_position))
         if ACK in self.by_kind and DELIVER in self.by_kind:
-            self.report["processing"] = _rows(times.processing(measured))
-        self.report["measured_share"] = share
+            self.report["processing"] = _rows(times.processing(self.measured))
         repeated = sum(one["repeated_rows"] for one in self.report["groups"])
         found = [
             *findings.of_rows(self.unreadable, repeated, self.report["rows"]["total"]),

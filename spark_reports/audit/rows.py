@@ -27,21 +27,34 @@ _TIME_PROBLEM = "ts is no instant between 1970 and 2100"
 
 def canonical(raw: DataFrame, mapping: Mapping) -> DataFrame:
     """The canonical rows (`columns.ROWS`) of a frame of raw columns."""
+    return named(timed(completed(raw, mapping), mapping), mapping)
+
+
+def completed(raw: DataFrame, mapping: Mapping) -> DataFrame:
+    """Every column of `columns.COLUMNS`: with the mapping's constants and paths, else null."""
     for name, value in mapping.constants.items():
         raw = raw.withColumn(name, F.lit(value))
     for name, pattern in mapping.from_path.items():
         found = F.regexp_extract("file", pattern, 1)
         raw = raw.withColumn(name, F.coalesce(F.when(found != "", found), *_existing(raw, name)))
-    raw = raw.select(
+    return raw.select(
         *(raw[name] if name in raw.columns else F.lit(None).cast("string").alias(name) for name in COLUMNS),
         "text",
         "file",
         "corrupt",
     )
-    timed = raw.withColumns(_time(raw.schema["ts"].dataType, mapping.time_unit))
+
+
+def timed(rows: DataFrame, mapping: Mapping) -> DataFrame:
+    """The rows with `at_us` and `unit`."""
+    return rows.withColumns(_time(rows.schema["ts"].dataType, mapping.time_unit))
+
+
+def named(timed_rows: DataFrame, mapping: Mapping) -> DataFrame:
+    """The canonical rows of completed rows with an instant."""
     kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
     known = F.create_map(*(F.lit(text) for text in chain.from_iterable(kinds.items())))
-    made = timed.withColumns(
+    made = timed_rows.withColumns(
         {
             "kind_text": F.col("kind").cast("string"),
             "kind": known[F.lower(F.trim(F.col("kind").cast("string")))],

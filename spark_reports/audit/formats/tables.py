@@ -98,7 +98,7 @@ def read_csv(
 
 
 def read_parquet(
-    spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int
+    spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int = 0
 ) -> DataFrame:
     """Rows of Parquet files. A column `a.b` is `b` inside the struct `a`, unless a column has that name."""
     paths = [file.path for file in files]
@@ -110,15 +110,14 @@ def read_parquet(
     return rows.select(*columns, text.alias("text"), "file", F.lit(None).cast("string").alias("corrupt"))
 
 
-def integer_keys(spark: SparkSession, files: Sequence[InputFile], mapping: Mapping) -> bool:
-    """Whether the column that identifies a message holds integers in these Parquet files."""
-    schema = spark.read.parquet(*(file.path for file in files)).schema
-    columns = _present(mapping, _paths_of(schema), files[0].path)
-    known = mapping.identity or ("message_id" if "message_id" in columns else "position")
-    name = columns.get(known, "")
-    if mapping.identity == "" and {"message_id", "position"} <= set(columns):
-        return False  # a row without an id is identified by its position
-    return name in schema.names and isinstance(schema[name].dataType, (LongType, IntegerType, ShortType))
+def integer_key(raw: DataFrame, mapping: Mapping) -> str | None:
+    """The canonical column that identifies a message, if it holds integers in these rows; else None."""
+    if not mapping.identity and {"message_id", "position"} <= set(raw.columns):
+        return None  # a row without an id is identified by its position
+    name = mapping.identity or ("message_id" if "message_id" in raw.columns else "position")
+    if name not in raw.columns or name in {*mapping.constants, *mapping.from_path}:
+        return None
+    return name if isinstance(raw.schema[name].dataType, (LongType, IntegerType, ShortType)) else None
 
 
 def _present(mapping: Mapping, found: Sequence[str], path: str) -> dict[str, str]:

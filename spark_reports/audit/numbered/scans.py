@@ -1,0 +1,163 @@
+"""The two scans of a log in Parquet with integer keys, and what the driver makes of them.
+
+Rules: the first scan gives the overview, messages and rows of every partition, and the keys of several rows.
+The second gives the rows of those keys and the rows whose times are measured. Workers need numpy, pyarrow
+and pyroaring, but not this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType, StructField, StructType
+
+from spark_reports.audit.columns import GROUP, IDENTITY, KIND_NAMES, UNITS
+from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, SHARED, TEXT, Mapping
+from spark_reports.audit.numbered import counts, grouping, keys, selection
+from spark_reports.audit.rows import completed, named, timed
+from spark_reports.local import from_rows
+
+CODES = (*UNITS, TEXT)
+"""Time units by their code, which counts from 1. 0: there is no `ts`."""
+OTHER = len(CODES) + 1
+"""The code of an instant whose unit is not known."""
+AGAIN_MOST = 4_000_000
+"""The most repeated keys that are sent to every task (8 bytes each); more are found by a join."""
+_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+_GROUPS = StructType(
+    [
+        StructField("ts", StringType()),
+        StructField("at_us", LongType()),
+        StructField("unit", StringType()),
+        *(StructField(name, StringType()) for name in grouping.TEXTS),
+        StructField("message_id", StringType()),
+        StructField("position", StringType()),
+        StructField("file", StringType()),
+    ]
+)
+_ABSENT = ("consumer", "delivery_count", "text", "corrupt")
+_AGAIN = pa.schema([(name, pa.string()) for name in IDENTITY])
+
+for _module in (grouping, keys, counts, selection):
+    cloudpickle.register_pickle_by_value(_module)
+
+
+class Numbered:
+    """Two scans of raw rows, whose keys are the integers of the column `key`."""
+
+    def __init__(self, raw: DataFrame, key: str, mapping: Mapping, groups_most: int) -> None:
+        self.spark: SparkSession = raw.sparkSession
+        self.key, self.mapping = key, mapping
+        self.kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
+        self.scoped = key == "position" and mapping.positions != SHARED and mapping.identity != MESSAGE_ID
+        self.groups_most = groups_most
+        self.feed = _feed(timed(completed(raw, mapping), mapping), key)
+
+    def first(self) -> DataFrame:
+        """The result of the first scan, small enough to be kept."""
+        scan = counts.FirstScan(self.kinds, self.scoped, self.groups_most)
+        parts = self.feed.drop("consumer", "delivery_count").mapInArrow(scan, counts.PARTIAL)
+        tasks = max(2, int(self.spark.conf.get("spark.sql.shuffle.partitions") or 2))
+        return parts.repartition(tasks, *GROUP).mapInArrow(counts.joined, counts.COUNTED)
+
+    def overview(self, found: DataFrame) -> list[dict[str, Any]]:
+        """The same rows as `counting.overview`, from the result of the first scan."""
+        own = found.filter("shape >= 0").drop("once", "again", "messages").toArrow().to_pylist()
+        rows = [self._raw(number, one) for number, one in enumerate(own)]
+        # `file` holds the number of the group; the rules of a row decide about the group
+        frame = from_rows(self.spark, rows, _GROUPS).withColumns(
+            {name: F.lit(None).cast("string") for name in _ABSENT}
+        )
+        groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in named(frame, self.mapping).collect():
+            _join(groups, row, own[int(row["file"])])
+        return list(groups.values())
+
+    def _raw(self, number: int, one: dict[str, Any]) -> tuple[Any, ...]:
+        """A row that stands for all rows of a group."""
+        code, (instant, keyed) = one["shape"] // 6, divmod(one["shape"] % 6, 2)
+        key = "0" if keyed else None
+        return (
+            "ts" if code else None,
+            (one["first_us"] if instant == grouping.USABLE else -1) if instant else None,
+            CODES[code - 1] if 0 < code < OTHER else None,
+            *(one[name] for name in grouping.TEXTS),
+            *(key if name == self.key else None for name in ("message_id", "position")),
+            str(number),
+        )
+
+    def totals(self, found: DataFrame) -> dict[tuple[str, ...], dict[str, int]]:
+        """Messages and rows of deliveries of each group."""
+        made: dict[tuple[str, ...], dict[str, int]] = {}
+        sets = found.filter("shape < 0").select(*GROUP, "lines", "messages")
+        for row in sets.toArrow().to_pylist():
+            known = made.setdefault(tuple(row[name] for name in GROUP), {"messages": 0, "delivery_rows": 0})
+            known["messages"] += row["messages"]
+            known["delivery_rows"] += row["lines"]
+        return made
+
+    def second(self, found: DataFrame, share: int) -> DataFrame | None:
+        """The result of the second scan; None if there are too many repeated keys for it."""
+        sets = found.filter("shape < 0 and length(again) > 0").select(*GROUP, "cluster", "again")
+        size = sets.agg(F.sum(F.length("again"))).collect()[0][0] or 0
+        if size > AGAIN_MOST * 8:
+            return None
+        again = {tuple(one.values())[:4]: one["again"] for one in sets.toArrow().to_pylist()}
+        scan = selection.SecondScan(self.kinds, self.scoped, self.groups_most, again, share)
+        return self.feed.mapInArrow(scan, selection.CHOSEN).withColumn("problem", F.lit(None).cast("string"))
+
+
+def repeated_keys(found: DataFrame) -> DataFrame:
+    """The columns of an identity for each key of several rows, from the result of the first scan."""
+    sets = found.filter("shape < 0").select(*GROUP, F.col("cluster").alias("scope"), "again")
+    return sets.mapInArrow(_identities, ", ".join(f"{name} string" for name in IDENTITY))
+
+
+def _identities(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for *place, again in zip(*(one.to_pylist() for one in batch.columns)):
+            keys = np.frombuffer(again, np.int64)
+            named_columns = [pa.array([one] * len(keys), pa.string()) for one in place]
+            yield pa.RecordBatch.from_arrays(
+                [*named_columns, pa.array(keys).cast(pa.string())], schema=_AGAIN
+            )
+
+
+def _feed(rows: DataFrame, key: str) -> DataFrame:
+    """The columns that both scans read, in the order of `grouping`."""
+    unit = F.lit(OTHER)
+    for number, name in enumerate(CODES, start=1):
+        unit = F.when(F.col("unit") == name, F.lit(number)).otherwise(unit)
+    return rows.select(
+        "at_us",
+        F.when(F.col("ts").isNull(), F.lit(0)).otherwise(unit).cast("tinyint").alias("code"),
+        F.col(key).cast("bigint").alias("key"),
+        *(_kept(rows, name) for name in grouping.TEXTS),
+        F.nullif(F.trim(F.col("consumer").cast("string")), F.lit("")).alias("consumer"),
+        F.col("delivery_count").try_cast("bigint").alias("delivery_count"),
+    )
+
+
+def _kept(rows: DataFrame, name: str) -> Column:
+    kind = rows.schema[name].dataType
+    return F.col(name) if isinstance(kind, (StringType, *_INTEGERS)) else F.col(name).cast("string")
+
+
+def _join(groups: dict[tuple[Any, ...], dict[str, Any]], row: Row, own: dict[str, Any]) -> None:
+    """Add a group of the log to the group that it is after the rules of a row."""
+    names = ("kind", "cluster", *GROUP, "unit", "problem")
+    known = groups.setdefault(
+        tuple(row[name] for name in names),
+        {**{name: row[name] for name in names}, "rows": 0, "first_us": None, "last_us": None, "scoped": 0},
+    )
+    known["rows"] += own["lines"]
+    known["scoped"] += own["lines"] if row["scope"] is not None else 0
+    for name, chosen in (("first_us", min), ("last_us", max)):
+        if own[name] is not None:
+            known[name] = own[name] if known[name] is None else chosen(known[name], own[name])
