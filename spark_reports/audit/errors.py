@@ -8,6 +8,14 @@ LIMIT_MARK = "audit input beyond its limit:"
 """Begins the text of an error that a task raises when compressed input expands too far."""
 
 
+GROUPS_MOST = 100_000
+"""The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""
+TOO_MANY_GROUPS = (
+    f"there are more than {GROUPS_MOST:,} groups of subscription, topic, partition and cluster; is one of "
+    f"these columns mapped to an id of the message?"
+)
+
+
 class AuditError(ValueError):
     """The input cannot be audited; the text says what is wrong and what would be right."""
 
@@ -19,6 +27,11 @@ def input_problem(error: Exception) -> str | None:
     if limit:
         return limit[1].strip().rstrip('"')
     for pattern, words in (
+        (
+            r"audit input that cannot be read: ([^\n]+?)\.?\n",
+            "{}; it is damaged, cut off, or no Parquet file",
+        ),
+        (r"(audit input with too many groups)", TOO_MANY_GROUPS),
         (r"\[PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ", "{}: no such file or directory"),
         (
             r"No FileSystem for scheme \"?(\w+)",

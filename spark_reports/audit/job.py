@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from spark_reports.audit import counting, detect, findings, losses, publish, times
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
-from spark_reports.audit.errors import AuditError
+from spark_reports.audit.errors import GROUPS_MOST, TOO_MANY_GROUPS, AuditError
 from spark_reports.audit.formats import tables
 from spark_reports.audit.formats.statistics import positions, read_statistics
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
@@ -33,8 +33,6 @@ from spark_reports.audit.rows import canonical
 from spark_reports.audit.scenario import scenario_text
 from spark_reports.progress import NullProgress, Watch
 
-GROUPS_MOST = 100_000
-"""The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""
 _NOTHING: dict[str, Any] = {
     "scenario": False,
     "rows": {"total": 0, "readable": 0, "unreadable": 0, "by_kind": {}},
@@ -134,10 +132,11 @@ class Audit:
     def _read(self) -> None:
         self.scans: Numbered | None = None
         if set(self.found) == {detect.PARQUET}:  # it is read faster than a kept frame
-            raw = tables.read_parquet(self.spark, self.found[detect.PARQUET], self.mapping)
+            files = self.found[detect.PARQUET]
+            raw = tables.read_parquet(self.spark, files, self.mapping)
             self.rows = canonical(raw, self.mapping)
             key = tables.integer_key(raw, self.mapping)
-            self.scans = Numbered(raw, key, self.mapping, GROUPS_MOST) if key else None
+            self.scans = Numbered(raw, key, self.mapping, files, GROUPS_MOST) if key else None
         else:  # text is parsed once
             self.rows = self._keep(read(self.spark, self.found, self.mapping, self.expanded_mib))
         if self.scans:
@@ -147,11 +146,7 @@ class Audit:
             overview = counting.overview(self.rows).limit(GROUPS_MOST + 1)
             seen = [row.asDict() for row in overview.collect()]
         if len(seen) > GROUPS_MOST:
-            raise AuditError(
-                f"there are more than {GROUPS_MOST:,} groups of subscription, topic, partition and "
-                f"cluster; is one of "
-                f"these columns mapped to an id of the message?"
-            )
+            raise AuditError(TOO_MANY_GROUPS)
         good = [one for one in seen if one["problem"] is None]
         if not good:
             raise AuditError(_nothing_read(seen))
@@ -229,9 +224,12 @@ class Audit:
         self.report["losses"], self.report["latencies"], self.report["processing"] = [], [], []
         big = self.report["rows"]["readable"] > LOSS_ROWS_MOST and not self.mapping.complete
         if published and not big:
+            missing = (
+                self.scans.not_delivered() if self.scans else losses.not_delivered(self.rows, by_position)
+            )
             self.report["losses"] = [
                 losses.judged(row.asDict(), self.mapping.complete, self._sampled(), self.unreadable)
-                for row in losses.not_delivered(self.rows, by_position).collect()
+                for row in missing.orderBy(*losses.OF_SUBSCRIPTION).collect()
             ]
         if published:
             self.report["latencies"] = _rows(times.latencies(self.measured, by_position))

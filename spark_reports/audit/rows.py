@@ -134,15 +134,19 @@ def _time(kind: DataType, unit: str) -> dict[str, Column]:
     found = guessed if unit == AUTO else F.when(number.isNotNull(), F.lit(unit))
     at_us = F.lit(None).cast("bigint")
     for name, nanoseconds in UNITS.items() if unit == AUTO else ((unit, UNITS[unit]),):
-        at_us = F.when(found == name, _in_us(number, nanoseconds)).otherwise(at_us)
+        at_us = F.when(found == name, _in_us(number, nanoseconds, isinstance(kind, _INTEGERS))).otherwise(
+            at_us
+        )
     if isinstance(kind, _INTEGERS):
         return {"at_us": at_us, "unit": guessed}
     return {"at_us": F.coalesce(at_us, instant), "unit": F.coalesce(guessed, F.lit(TEXT))}
 
 
-def _in_us(number: Column, nanoseconds: int) -> Column:
+def _in_us(number: Column, nanoseconds: int, integers: bool) -> Column:
     if nanoseconds >= 1000:
         return F.try_multiply(number, F.lit(nanoseconds // 1000)).try_cast("bigint")
+    if integers:  # a quotient of integers is a double, which does not have 19 digits
+        return F.round((number - F.pmod(number, F.lit(1000))) / F.lit(1000)).cast("bigint")
     return F.floor(number / F.lit(1000)).try_cast("bigint")
 
 

@@ -1,7 +1,7 @@
 """Writes copies of a run as log files, with truth.json beside them.
 
-Rules: everything is written into a folder beside the result's and moved at the end. One copy at a time is in
-memory.
+Rules: everything is written into a folder beside the result's and moved at the end. About a million
+rows at a time are in memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from spark_reports.csv_file import write_csv
 
 COPIES_OF_A_FILE = 400
 """Copies in one file: about ten million rows of the longest run."""
+ROWS_OF_A_GROUP = 1_000_000
+"""About the rows of one row group in Parquet."""
 OPERATIONS = {"publish": "send", "deliver": "process", "ack": "settle"}
 
 
@@ -55,11 +57,18 @@ def _write_parquet(path: Path, log: Log, copies: range) -> None:
         name: pa.array(log.columns[name], pa.string()).dictionary_encode()
         for name in ("kind", "cluster", "topic", "subscription", "consumer")
     }
-    ids = pa.array(log.columns["message_id"], pa.int64())
+    ids = np.asarray(log.columns["message_id"], np.int64)
+    block = max(1, ROWS_OF_A_GROUP // log.rows)
     writer = None
-    for copy in copies:
-        own = {"ts": pa.array(_instants(log, copy)), "partition": pa.array(np.full(log.rows, copy, np.int32))}
-        table = pa.table({**own, "message_id": ids, **texts})
+    for first in range(copies.start, copies.stop, block):
+        own = range(first, min(copies.stop, first + block))
+        columns: dict[str, Any] = {
+            "ts": np.concatenate([_instants(log, copy) for copy in own]),
+            "partition": np.repeat(np.asarray(own, np.int32), log.rows),
+            "message_id": np.tile(ids, len(own)),
+            **{name: pa.concat_arrays([text] * len(own)) for name, text in texts.items()},
+        }
+        table = pa.table(columns)
         writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
         writer.write_table(table)
     if writer:

@@ -1,7 +1,8 @@
 """Numbers the groups of rows inside a task.
 
-Rules: a group is a kind, cluster, topic, partition, subscription and class of instants. Texts are compared once per batch and group, never once per row. A group holds the values as they are
-in the log; `Group` has them as `rows.py` makes them.
+Rules: a group is a kind, cluster, topic, partition, subscription and class of instants. Texts are compared
+once per batch and group, never once per row. A group holds the values as they are in the log; `Group` has
+them as `rows.py` makes them.
 """
 
 from __future__ import annotations

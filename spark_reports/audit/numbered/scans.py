@@ -7,7 +7,7 @@ and pyroaring, but not this package.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,14 @@ import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_reports.audit.columns import GROUP, IDENTITY, KIND_NAMES, UNITS
-from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, SHARED, TEXT, Mapping
-from spark_reports.audit.numbered import counts, grouping, keys, selection
+from spark_reports.audit.inputs import InputFile
+from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
+from spark_reports.audit.numbered import counts, files, grouping, keys, lost, selection
+from spark_reports.audit.numbered.files import FileScan
+from spark_reports.audit.numbered.local_files import INTEGERS, parts_of, source_of
 from spark_reports.audit.rows import completed, named, timed
 from spark_reports.local import from_rows
 
@@ -27,9 +30,10 @@ CODES = (*UNITS, TEXT)
 """Time units by their code, which counts from 1. 0: there is no `ts`."""
 OTHER = len(CODES) + 1
 """The code of an instant whose unit is not known."""
+SPELLINGS = 4
+"""How many groups of a task may be the same one after the rules of a row."""
 AGAIN_MOST = 4_000_000
 """The most repeated keys that are sent to every task (8 bytes each); more are found by a join."""
-_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _GROUPS = StructType(
     [
         StructField("ts", StringType()),
@@ -44,27 +48,41 @@ _GROUPS = StructType(
 _ABSENT = ("consumer", "delivery_count", "text", "corrupt")
 _AGAIN = pa.schema([(name, pa.string()) for name in IDENTITY])
 
-for _module in (grouping, keys, counts, selection):
+for _module in (grouping, keys, counts, selection, lost, files):
     cloudpickle.register_pickle_by_value(_module)
 
 
 class Numbered:
     """Two scans of raw rows, whose keys are the integers of the column `key`."""
 
-    def __init__(self, raw: DataFrame, key: str, mapping: Mapping, groups_most: int) -> None:
+    def __init__(
+        self, raw: DataFrame, key: str, mapping: Mapping, files: Sequence[InputFile], groups_most: int
+    ) -> None:
         self.spark: SparkSession = raw.sparkSession
-        self.key, self.mapping = key, mapping
-        self.kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
-        self.scoped = key == "position" and mapping.positions != SHARED and mapping.identity != MESSAGE_ID
-        self.groups_most = groups_most
-        self.feed = _feed(timed(completed(raw, mapping), mapping), key)
+        self.raw, self.key, self.mapping, self.files = raw, key, mapping, files
+        scoped = key == POSITION and mapping.positions != SHARED and mapping.identity != MESSAGE_ID
+        kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
+        self.rules = (kinds, scoped, SPELLINGS * groups_most)
+
+    def _scanned(self, scan: Any, schema: str, consumers: bool = False) -> DataFrame:
+        source = source_of(self.raw, self.key, self.mapping, self.files, consumers)
+        if source:
+            return parts_of(self.spark, self.files).mapInArrow(FileScan(source, scan), schema)
+        rows = timed(completed(self.raw, self.mapping), self.mapping)
+        return _feed(rows, self.key, consumers).mapInArrow(scan, schema)
 
     def first(self) -> DataFrame:
         """The result of the first scan, small enough to be kept."""
-        scan = counts.FirstScan(self.kinds, self.scoped, self.groups_most)
-        parts = self.feed.drop("consumer", "delivery_count").mapInArrow(scan, counts.PARTIAL)
-        tasks = max(2, int(self.spark.conf.get("spark.sql.shuffle.partitions") or 2))
-        return parts.repartition(tasks, *GROUP).mapInArrow(counts.joined, counts.COUNTED)
+        parts = self._scanned(counts.FirstScan(*self.rules), counts.PARTIAL)
+        return parts.repartition(self._tasks(), *GROUP).mapInArrow(counts.joined, counts.COUNTED)
+
+    def not_delivered(self) -> DataFrame:
+        """The columns of `losses.not_delivered`, by a scan of their own."""
+        parts = self._scanned(lost.LossScan(*self.rules, self.key == POSITION), lost.PART)
+        return parts.repartition(self._tasks(), "topic").mapInArrow(lost.not_delivered, lost.NOT_DELIVERED)
+
+    def _tasks(self) -> int:
+        return max(2, int(self.spark.conf.get("spark.sql.shuffle.partitions") or 2))
 
     def overview(self, found: DataFrame) -> list[dict[str, Any]]:
         """The same rows as `counting.overview`, from the result of the first scan."""
@@ -109,8 +127,9 @@ class Numbered:
         if size > AGAIN_MOST * 8:
             return None
         again = {tuple(one.values())[:4]: one["again"] for one in sets.toArrow().to_pylist()}
-        scan = selection.SecondScan(self.kinds, self.scoped, self.groups_most, again, share)
-        return self.feed.mapInArrow(scan, selection.CHOSEN).withColumn("problem", F.lit(None).cast("string"))
+        scan = selection.SecondScan(*self.rules, again, share)
+        chosen = self._scanned(scan, selection.CHOSEN, consumers=True)
+        return chosen.withColumn("problem", F.lit(None).cast("string"))
 
 
 def repeated_keys(found: DataFrame) -> DataFrame:
@@ -129,24 +148,24 @@ def _identities(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _feed(rows: DataFrame, key: str) -> DataFrame:
-    """The columns that both scans read, in the order of `grouping`."""
+def _feed(rows: DataFrame, key: str, consumers: bool) -> DataFrame:
+    """The columns that a scan reads, in the order of `grouping`."""
     unit = F.lit(OTHER)
     for number, name in enumerate(CODES, start=1):
         unit = F.when(F.col("unit") == name, F.lit(number)).otherwise(unit)
+    consumer = F.nullif(F.trim(F.col("consumer").cast("string")), F.lit(""))
     return rows.select(
         "at_us",
         F.when(F.col("ts").isNull(), F.lit(0)).otherwise(unit).cast("tinyint").alias("code"),
         F.col(key).cast("bigint").alias("key"),
         *(_kept(rows, name) for name in grouping.TEXTS),
-        F.nullif(F.trim(F.col("consumer").cast("string")), F.lit("")).alias("consumer"),
-        F.col("delivery_count").try_cast("bigint").alias("delivery_count"),
+        *((consumer.alias("consumer"), F.col("delivery_count").try_cast("bigint")) if consumers else ()),
     )
 
 
 def _kept(rows: DataFrame, name: str) -> Column:
     kind = rows.schema[name].dataType
-    return F.col(name) if isinstance(kind, (StringType, *_INTEGERS)) else F.col(name).cast("string")
+    return F.col(name) if isinstance(kind, (StringType, *INTEGERS)) else F.col(name).cast("string")
 
 
 def _join(groups: dict[tuple[Any, ...], dict[str, Any]], row: Row, own: dict[str, Any]) -> None:
