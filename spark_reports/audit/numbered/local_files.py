@@ -1,4 +1,4 @@
-"""Decides whether tasks can read the files of a log themselves, and which part of which file each reads.
+"""Decides whether tasks can read a log's files themselves, and which parts each task reads.
 
 Rules: they can if all files are local and every column is a plain one of integers, texts or timestamps. Other
 logs are read by Spark, with the same results.
