@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 LIMIT_MARK = "audit input beyond its limit:"
 """Begins the text of an error that a task raises when compressed input expands too far."""
@@ -20,12 +22,55 @@ class AuditError(ValueError):
     """The input cannot be audited; the text says what is wrong and what would be right."""
 
 
+CONNECTORS = {
+    "s3a": ("s3a://", "hadoop-aws"),
+    "azurebfs": ("abfs:// and abfss://", "hadoop-azure"),
+    "gs": ("gs://", "hadoop-gcp"),
+}
+"""By the package of a file system's class: its addresses, and the artifact of Hadoop that has it."""
+
+
+def _missing_connector(text: str) -> str | None:
+    """What to do about a file system that Spark does not have."""
+    scheme = re.search(r"No FileSystem for scheme \"?(\w+)", text)
+    if scheme:
+        advice = (
+            "write s3a:// instead" if scheme[1] in ("s3", "s3n") else "start it with the connector's package"
+        )
+        return f"{scheme[1]}://: Spark has no connector for it; {advice}"
+    found = re.search(r"Class (org\.apache\.hadoop\.fs\.(\w+)\.\w+) not found", text)
+    if not found:
+        return None
+    addresses, artifact = CONNECTORS.get(found[2], (found[1], ""))
+    if not artifact:
+        return f"{addresses}: Spark has no connector for this path; start it with the connector's package"
+    package = f"org.apache.hadoop:{artifact}:{_hadoop_version()}"
+    return (
+        f"{addresses}: Spark has no connector for this path. Start it with --packages {package}, for example "
+        f"PYSPARK_SUBMIT_ARGS='--packages {package} pyspark-shell' python -m spark_reports audit …; the "
+        f"version must be that of Spark's Hadoop"
+    )
+
+
+def _hadoop_version() -> str:
+    """The version of Hadoop beside this Spark."""
+    import pyspark
+
+    home = os.environ.get("SPARK_HOME")
+    jars = (Path(home) if home else Path(pyspark.__file__).parent) / "jars"
+    names = sorted(path.name for path in jars.glob("hadoop-client-api-*.jar"))
+    return names[0].removeprefix("hadoop-client-api-").removesuffix(".jar") if names else "VERSION"
+
+
 def input_problem(error: Exception) -> str | None:
     """A text for an error in which Spark could not read the input; None for other errors."""
     text = str(error)
     limit = re.search(rf"{LIMIT_MARK} ([^\n]+)", text)
     if limit:
         return limit[1].strip().rstrip('"')
+    connector = _missing_connector(text)
+    if connector:
+        return connector
     for pattern, words in (
         (
             r"audit input that cannot be read: ([^\n]+?)\.?\n",
@@ -34,10 +79,9 @@ def input_problem(error: Exception) -> str | None:
         (r"(audit input with too many groups)", TOO_MANY_GROUPS),
         (r"\[PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ", "{}: no such file or directory"),
         (
-            r"No FileSystem for scheme \"?(\w+)",
-            "{}://: Spark has no connector for it; add its package to Spark",
+            r"ConnectException: Call From \S+ to (\S+) failed",
+            "the path cannot be reached: nothing accepts connections at {}",
         ),
-        (r"Class (org\.apache\.hadoop\.fs\.\S+) not found", "{}: Spark's connector for this path is missing"),
         (r"(?:UnknownHostException|ConnectException): ([^\n]+)", "the path cannot be reached: {}"),
         (
             r"native zStandard library not available|Codec for file .* not found",

@@ -22,7 +22,7 @@ EXPANDED_MIB_MOST = 100_000
 """Default of the most MiB of text that one compressed file may expand to."""
 SNIFFED_LINES = 50
 """Lines of a file that the detection of its format reads."""
-COMPRESSED = re.compile(r"\.(gz|bz2|zst|lz4|snappy|deflate|xz)$", re.IGNORECASE)
+COMPRESSED = re.compile(r"\.(gz|bz2|zst|zstd|lz4|snappy|deflate|xz)$", re.IGNORECASE)
 
 
 class InputFile(NamedTuple):

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import random
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,21 @@ def test_bad_input_has_a_clear_message_and_leaves_no_result(
         (tmp_path / name).write_bytes(content)
     assert words in failure(Audit(spark, [str(tmp_path / name)], tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_connector_is_named_with_its_package(spark: Any, tmp_path: Path) -> None:
+    words = failure(Audit(spark, ["s3a://bucket/logs"], tmp_path / "out"))
+    assert re.search(r"s3a://: .*--packages org\.apache\.hadoop:hadoop-aws:\d+\.\d+\.\d+ ", words)
+    assert "write s3a:// instead" in failure(Audit(spark, ["s3://bucket/logs"], tmp_path / "out"))
+    words = failure(Audit(spark, ["hdfs://127.0.0.1:9/logs"], tmp_path / "out"))
+    assert words == "the path cannot be reached: nothing accepts connections at localhost:9"
+
+
+def test_a_file_that_is_no_zstd_is_named(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl.zst").write_bytes(b'{"ts": 1, "kind": "deliver"}\n')
+    assert "log.jsonl.zst: its rows cannot be read" in failure(
+        Audit(spark, [str(tmp_path / "log.jsonl.zst")], tmp_path / "out")
+    )
 
 
 def test_compressed_input_that_expands_too_far_is_refused(spark: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A report through Spark Connect.
+"""Reports, sweeps and audits through Spark Connect.
 
 A server started from the pip package, its client without any JVM, progress and cancelling.
 """
@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from script.support.ports import free_port
+from spark_reports.audit.generate.logs import run_log
+from spark_reports.audit.generate.writing import WRITERS, truth_of
 from tests.spark_reports.cluster import end, started
 from tests.spark_reports.conftest import run_scenario, write_run
 from tests.spark_reports.sweeps import SMALL, bytes_without_spark, small
@@ -91,6 +93,29 @@ def test_a_sweep_through_connect_has_the_bytes_of_one_without_spark(
     assert said.returncode == 0, said.stderr[-3000:]
     assert "12 of 12 runs finished, 0 failed" in said.stdout
     assert (out / "runs.parquet").read_bytes() == bytes_without_spark(small(), tmp_path / "ours")
+
+
+def test_an_audit_through_connect_finds_the_truth(client: dict[str, str], tmp_path: Path) -> None:
+    """Parquet is read by the server's Python workers, JSON Lines by Spark."""
+    log = run_log(1200, seed=3)
+    for kind in ("parquet", "jsonl"):
+        (tmp_path / kind).mkdir()
+        WRITERS[kind](tmp_path / kind / f"log.{kind}", log, range(2))
+        command = [sys.executable, "-m", "spark_reports", "audit", "--input", str(tmp_path / kind)]
+        said = subprocess.run(
+            [*command, "--out", str(tmp_path / f"{kind}-out")],
+            cwd=ROOT,
+            env=client,
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+        assert said.returncode == 0, said.stderr[-3000:]
+        groups = json.loads((tmp_path / f"{kind}-out" / "audit.json").read_text())["groups"]
+        truth = truth_of(log, 2, 2 * log.rows)["groups"]
+        assert [{name: one[name] for name in truth[0]} for one in groups] == truth
+        assert list((tmp_path / f"{kind}-out" / "repeated.parquet").glob("part-*.parquet"))
 
 
 CANCELLED = """
