@@ -1,15 +1,18 @@
 """The frames of a counting in steps: small ones are made local, large ones are kept until the end.
 
-Large frames are read by several steps, and freed at the end. For a short trace they are small, too.
+Large frames are read by several steps, and freed at the end. For a short trace they are small, too. Of a long
+trace most frames are small as well. Queries that read only those are run as for a short trace.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_reports import tuning
 from spark_reports.local import made_local
-from spark_reports.tuning import one_task
 
 
 class Steps:
@@ -28,10 +31,29 @@ class Steps:
 
         Of a short trace it is made local: a kept frame's plan would be analysed again by every reader.
         """
-        if one_task(self.spark):
+        if tuning.one_task(self.spark):
             return self.local(frame)
         self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
         return frame
+
+    def settle(self, frame: DataFrame, rows: int | None = None) -> DataFrame:
+        """A frame that may be large, computed now: made local if it is small, else kept.
+
+        `rows` is the number of its rows, if it is known. In both cases Spark knows its size from now on.
+        """
+        if tuning.one_task(self.spark) or (rows is not None and rows <= tuning.SMALL_ROWS_MOST):
+            return self.local(frame)
+        kept = self.keep(frame)
+        if kept.count() > tuning.SMALL_ROWS_MOST:
+            return kept
+        found = self.local(kept)
+        kept.unpersist()
+        self._kept.remove(kept)
+        return found
+
+    def quick(self, *frames: DataFrame) -> AbstractContextManager[None]:
+        """Settings for queries that read only small frames, if none of these settled frames is large."""
+        return tuning.quick(self.spark, not any(frame is kept for frame in frames for kept in self._kept))
 
     def release(self) -> None:
         """Free the kept frames."""

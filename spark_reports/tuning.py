@@ -8,13 +8,16 @@ with one task, which exchanges nothing, and small frames are held as values.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from spark_reports.session import SHUFFLED, cut_for
 
 SHORT_ROWS_MOST = 50_000
 """Most rows of a report's traces together for which `SHORT` is set. Its frames pass through the driver."""
+
+SMALL_ROWS_MOST = 50_000
+"""Most rows of a frame that is made local, although its trace is long. Such frames need no tasks either."""
 
 ONE_TASK = "spark.failoverLab.oneTask"
 """Set in a session while each query is one task."""
@@ -53,10 +56,21 @@ def one_task(spark: Any) -> bool:
     return bool(spark.conf.get(ONE_TASK, "false") == "true")
 
 
-@contextmanager
-def tuned(spark: Any, rows: int) -> Iterator[None]:
+def tuned(spark: Any, rows: int) -> AbstractContextManager[None]:
     """Set the session for traces of so many rows, and restore its settings afterwards."""
-    settings = EVERY | (SHORT if rows <= SHORT_ROWS_MOST else {})
+    return _set(spark, EVERY | (SHORT if rows <= SHORT_ROWS_MOST else {}))
+
+
+def quick(spark: Any, small: bool = True) -> AbstractContextManager[None]:
+    """Set the session for queries that read only small frames, whatever the length of the trace.
+
+    Nothing is changed where `small` is false, or where each query is one task already.
+    """
+    return _set(spark, SHORT) if small and not one_task(spark) else nullcontext()
+
+
+@contextmanager
+def _set(spark: Any, settings: dict[str, str]) -> Iterator[None]:
     before = {name: spark.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():

@@ -55,20 +55,20 @@ def test_settings_stay_for_a_longer_trace() -> None:
 
 
 @pytest.mark.slow
-def test_a_report_is_the_same_with_and_without_the_settings_for_short_traces(
+def test_a_report_is_the_same_with_and_without_the_settings_for_small_frames(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = write_run(run_scenario("region-down"), tmp_path / "run.parquet")
     made = {}
-    for name, rows_most in (("short", tuning.SHORT_ROWS_MOST), ("long", 0)):
-        monkeypatch.setattr(tuning, "SHORT_ROWS_MOST", rows_most)
+    lengths = {"short": (tuning.SHORT_ROWS_MOST, 0), "long": (0, tuning.SMALL_ROWS_MOST), "large": (0, -1)}
+    for name, (short_most, small_most) in lengths.items():
+        monkeypatch.setattr(tuning, "SHORT_ROWS_MOST", short_most)
+        monkeypatch.setattr(tuning, "SMALL_ROWS_MOST", small_most)
         before = newest_job(spark)
         FailoverReport(spark, [trace], tmp_path / name).make()
         report = json.loads((tmp_path / name / "report.json").read_text())
         made[name] = report["runs"]
         if name == "short":
             assert newest_job(spark) - before <= JOBS_MOST
-    assert made["short"] == made["long"]
-    assert (tmp_path / "short" / "figures.csv").read_bytes() == (
-        tmp_path / "long" / "figures.csv"
-    ).read_bytes()
+    assert made["short"] == made["long"] == made["large"]
+    assert len({(tmp_path / name / "figures.csv").read_bytes() for name in lengths}) == 1

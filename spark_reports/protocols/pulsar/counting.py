@@ -59,98 +59,106 @@ class Counting(Steps):
 
     def find_failovers(self) -> None:
         """Find the failovers' windows, ends of clusters, topics, and the mark-deletes over time."""
-        self.control = self.keep(control_rows(self.rows))
-        self.failovers = self.local(failovers.failovers(self.control))
-        self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
-        topics = self.local(failovers.failover_topics(self.control, self.failovers))
-        self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
-        self.topic_ends = self.local(failovers.topic_ends(self.control, self.failovers, self.ends, topics))
-        self.marks = cursors.marks(self.control)
+        self.control = self.settle(control_rows(self.rows))
+        with self.quick(self.control):
+            self.failovers = self.local(failovers.failovers(self.control))
+            self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
+            topics = self.local(failovers.failover_topics(self.control, self.failovers))
+            self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
+            self.topic_ends = self.local(
+                failovers.topic_ends(self.control, self.failovers, self.ends, topics)
+            )
+            self.marks = cursors.marks(self.control)
+            self.lost_acks = self.local(sync.lost_acks(self.control))
+            self.backward_steps = self.local(cursors.backward_steps(self.marks))
+            self.lost_clusters = self.local(fates.lost_clusters(self.control))
+        self.limits = self.local(sync.limits(self.rows, self.lost_acks))
 
     def judge_deliveries(self) -> None:
         """Classify every delivery."""
         histories = self.keep(deliveries.histories(self.rows, self.failovers))
         self.judged = deliveries.judged(histories)
-        self.reordered = self.keep(deliveries.reordered(self.judged))
+        self.reordered = self.settle(deliveries.reordered(self.judged))
         self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
-        self.duplicates = self.keep(causes.duplicates(self.judged, self.topic_ends))
-        windows = dedup.dedup_windows(
-            self.duplicates, self.rows, deliveries.repeated(histories), dedup.block_rows(self.longest_run)
+        self.duplicates = self.settle(
+            causes.duplicates(self.judged, self.topic_ends),
+            sum(row.duplicates for row in self.delivery_figures),
         )
-        self.dedup_figures = windows.collect()
+        repeated = self.settle(deliveries.repeated(histories))
+        block_rows = dedup.block_rows(self.longest_run)
+        counted = self.settle(dedup.counted(self.duplicates, self.rows, block_rows))
+        with self.quick(self.duplicates, repeated, counted):
+            self.dedup_figures = dedup.dedup_windows(self.duplicates, counted, repeated, block_rows).collect()
 
     def find_causes(self) -> None:
         """Assign a cause to every duplicate."""
         known = self._parties()
-        copies = causes.copies(
-            self.rows, self.duplicates, self.local(cursors.lost_acks(self.control)), self.marks
-        )
-        went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
-        reported = sync.nothing_reported(self.duplicates)
-        if self.facts.synchronised:
-            forgotten, found = (
-                self.local(sync.lost_acks(self.control)),
-                self.local(sync.sync_requests(self.control, known, self.marks)),
+        held = self.settle(causes.held(self.rows, self.duplicates))
+        reported = self._reported(known)
+        with self.quick(self.control, self.duplicates, held):
+            copies = causes.copies(held, self.lost_acks, self.marks)
+            went_back = causes.went_back(self.duplicates, self.backward_steps)
+            self.explained = self.settle(
+                causes.explained(self.duplicates, copies, went_back, reported, known)
             )
-            reported = sync.reported_acks(
-                self.rows, self.duplicates, found, forgotten, self.local(sync.limits(self.rows, forgotten))
-            )
-        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, reported, known))
-        self.cause_figures = causes.cause_counts(self.explained).collect()
-        self.origin_figures = causes.origin_counts(self.explained).collect()
+            self.cause_figures = causes.cause_counts(self.explained).collect()
+            self.origin_figures = causes.origin_counts(self.explained).collect()
+
+    def _reported(self, known: DataFrame) -> DataFrame:
+        if not self.facts.synchronised:
+            return sync.nothing_reported(self.duplicates)
+        with self.quick(self.control):
+            found = self.local(sync.sync_requests(self.control, known, self.marks))
+        return self.settle(sync.reported_acks(self.rows, self.duplicates, found, self.lost_acks, self.limits))
 
     def _parties(self) -> DataFrame:
         rows, facts, key = self.control, self.facts, parties.PARTY
-        met = self.local(
-            parties.with_marks(
-                self.local(parties.parties(self.duplicates, self.failovers, self.topic_ends)), self.marks
+        with self.quick(rows, self.duplicates):
+            met = self.local(parties.parties(self.duplicates, self.failovers, self.topic_ends))
+        with self.quick(rows):
+            met = self.local(parties.with_marks(met, self.marks))
+            remotes = self.local(parties.remotes(rows, met, facts.sites))
+            replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
+            synced = (
+                sync.synced(rows, met, self.marks, facts.subscriptions)
+                if facts.synchronised
+                else sync.nothing_synced(met)
             )
-        )
-        remotes = self.local(parties.remotes(rows, met, facts.sites))
-        replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
-        thresholds = (
-            replication,
-            parties.updates(rows, met),
-            parties.snapshots(rows, met),
-            parties.attempts(self.rows, rows, met, replication),
-            sync.synced(rows, met, self.marks, facts.subscriptions)
-            if facts.synchronised
-            else sync.nothing_synced(met),
-        )
-        for frame in thresholds:
-            met = met.join(self.local(frame), key, "left")
-        return self.local(met)
+            thresholds = [
+                replication,
+                *(self.local(frame) for frame in (parties.updates(rows, met), parties.snapshots(rows, met))),
+                self.local(synced),
+            ]
+        past = self.local(parties.past(self.rows, met))
+        with self.quick(rows):
+            thresholds.append(self.local(parties.attempts(rows, met, replication, past)))
+            for frame in thresholds:
+                met = met.join(frame, key, "left")
+            return self.local(met)
 
     def settle_messages(self) -> None:
         """Count what happened to every message."""
-        unsettled = self.keep(fates.unsettled(self.rows, self.scopes))
-        # computed now, so that its size is known and the next step joins a few rows without a shuffle of all
-        unsettled.count()
-        of_failovers = self.keep(
-            fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)), unsettled)
-        )
-        covered = fates.covered(of_failovers, self.marks, self.scopes)
-        replicators = self.local(fates.replicators(self.control, self.scopes))
-        settled = fates.settled(
-            of_failovers, covered, replicators, self.local(fates.lost_clusters(self.control))
-        )
-        self.fate_figures = fates.fate_figures(settled, self.failovers).collect()
+        unsettled = self.settle(fates.unsettled(self.rows, self.scopes))
+        with self.quick(self.control):
+            opened = self.local(fates.opened(self.marks, self.scopes))
+            replicators = self.local(fates.replicators(self.control, self.scopes))
+        of_failovers = self.settle(fates.fates(self.rows, self.scopes, opened, unsettled))
+        with self.quick(self.control, of_failovers):
+            covered = fates.covered(of_failovers, self.marks, self.scopes)
+            settled = fates.settled(of_failovers, covered, replicators, self.lost_clusters)
+            self.fate_figures = fates.fate_figures(settled, self.failovers).collect()
         self.drained = self._drained()
 
     def _drained(self) -> dict[tuple[int, int], int]:
         """The instant at which the target's cursor covered all that its log held at each failover."""
-        forgotten = self.local(sync.lost_acks(self.control))
-        stretches = self.local(
-            draining.stretches(
-                self.scopes, self.marks, forgotten, self.local(cursors.backward_steps(self.marks))
+        with self.quick(self.control):
+            stretches = self.local(
+                draining.stretches(self.scopes, self.marks, self.lost_acks, self.backward_steps)
             )
-        )
-        held = self.keep(draining.held(self.rows, stretches, self.local(fates.lost_clusters(self.control))))
-        held.count()  # now its size is known, and a small frame is broadcast to the acknowledgements
-        taken = draining.taken(
-            self.rows, held, stretches, forgotten, self.local(sync.limits(self.rows, forgotten))
-        )
-        return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
+        held = self.settle(draining.held(self.rows, stretches, self.lost_clusters))
+        taken = self.settle(draining.taken(self.rows, held, stretches, self.lost_acks, self.limits))
+        with self.quick(self.control, held, taken):
+            return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
 
     def count_subscriptions(self) -> None:
         """Count the rows of each subscription, cluster and partition."""

@@ -108,11 +108,12 @@ class FailoverPart:
         consumers = subscriptions.consumer_counts(
             self.shown_rows, counting.explained, self.shown_failover_rows
         ).collect()
-        keys = subscriptions.worst_keys(
-            counting.explained.join(self.shown_failover_rows, list(FAILOVER), "leftsemi"),
-            counting.reordered,
-            assemble.KEYS_MOST,
-        ).collect()
+        with counting.quick(counting.explained, counting.reordered):
+            keys = subscriptions.worst_keys(
+                counting.explained.join(self.shown_failover_rows, list(FAILOVER), "leftsemi"),
+                counting.reordered,
+                assemble.KEYS_MOST,
+            ).collect()
         assemble.add_clients(self.shown_failovers, consumers, keys)
 
     def _choose_shown(self) -> None:
@@ -135,17 +136,19 @@ class FailoverPart:
             [(run["run"], failover["failover_seq"]) for run, failover in self.shown_failovers],
             FAILOVERS,
         )
-        self.shown_failover_rows = self.counting.local(
-            self.counting.failovers.join(keys, list(FAILOVER), "leftsemi")
-        )
+        with self.counting.quick():
+            self.shown_failover_rows = self.counting.local(
+                self.counting.failovers.join(keys, list(FAILOVER), "leftsemi")
+            )
 
     def _look_at_protocol(self) -> None:
         control = self.counting.control
-        snapshots = protocol.snapshots(control)
-        totals = protocol.snapshot_totals(snapshots, control).collect()
-        before = protocol.snapshots_before(
-            snapshots, control, self.shown_failover_rows, SNAPSHOTS_SHOWN
-        ).collect()
+        with self.counting.quick(control):
+            snapshots = self.counting.local(protocol.snapshots(control))
+            totals = protocol.snapshot_totals(snapshots, control).collect()
+            before = protocol.snapshots_before(
+                snapshots, control, self.shown_failover_rows, SNAPSHOTS_SHOWN
+            ).collect()
         assemble.add_protocol(
             [*self.runs, *self.strategies], totals, before, protocol.marker_costs(self.rows).collect()
         )

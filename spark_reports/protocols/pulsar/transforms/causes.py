@@ -11,6 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.protocols.pulsar.transforms.cursors import CURSOR
 from spark_reports.protocols.pulsar.transforms.parties import PARTY
 from spark_reports.transforms.places import FAILOVER, first_seq, is_type, place
 
@@ -71,11 +72,11 @@ def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
     )
 
 
-def copies(rows: DataFrame, duplicates: DataFrame, lost_acks: DataFrame, marks: DataFrame) -> DataFrame:
-    """The copies and recorded acks of each duplicate in logs and cursors.
+def held(rows: DataFrame, duplicates: DataFrame) -> DataFrame:
+    """The copies and recorded acks of each duplicate in logs and cursors, for `copies`.
 
-    Columns: DUPLICATE, stored_us (of p), earlier_copy_seq (covered at delivery), registered_at_x,
-    registered_at_b_seq, forgotten_at_b.
+    Columns: DUPLICATE, of_subscription, topic, target, delivered_seq, stored_us (of p), earlier_place and
+    earlier_seq (the first entry before p), earlier_registered, registered_at_x, registered_at_b_seq.
     """
     wanted = duplicates.select(
         *DUPLICATE,
@@ -104,7 +105,7 @@ def copies(rows: DataFrame, duplicates: DataFrame, lost_acks: DataFrame, marks: 
     at_b = F.col("cluster") == F.col("target")
     mine = registered & (F.col("subscription") == F.col("of_subscription"))
     earlier = stored & at_b & (F.col("here") < F.col("p")) & (F.col("seq") <= F.col("delivered_seq"))
-    held = met.groupBy(*DUPLICATE, "of_subscription", "topic", "target", "delivered_seq").agg(
+    return met.groupBy(*DUPLICATE, "of_subscription", "topic", "target", "delivered_seq").agg(
         first_seq(stored & at_b & (F.col("here") == F.col("p")), "at_us").alias("stored_us"),
         F.min(F.when(earlier, F.col("here"))).alias("earlier_place"),
         first_seq(earlier).alias("earlier_seq"),
@@ -124,12 +125,22 @@ def copies(rows: DataFrame, duplicates: DataFrame, lost_acks: DataFrame, marks: 
             )
         ).alias("registered_at_b_seq"),
     )
+
+
+def copies(held: DataFrame, lost_acks: DataFrame, marks: DataFrame) -> DataFrame:
+    """What `held` means for each duplicate.
+
+    Columns: DUPLICATE, stored_us (of p), earlier_copy_seq (covered at delivery), registered_at_x,
+    registered_at_b_seq, forgotten_at_b.
+    """
     return _resent(_forgotten(held, lost_acks), marks)
 
 
 def _forgotten(held: DataFrame, lost_acks: DataFrame) -> DataFrame:
     """Add whether the target's own record of p's ack was lost before the delivery."""
-    gone = lost_acks.withColumnsRenamed({"cluster": "target", "subscription": "of_subscription"})
+    gone = lost_acks.select(*CURSOR, "forgot_seq").withColumnsRenamed(
+        {"cluster": "target", "subscription": "of_subscription"}
+    )
     met = held.filter(F.col("registered_at_b_seq").isNotNull()).join(
         F.broadcast(gone), ["run", "target", "topic", "of_subscription"], "inner"
     )

@@ -56,14 +56,3 @@ def backward_steps(marks: DataFrame) -> DataFrame:
         .filter(F.col("mark") < F.col("high"))
         .select(*CURSOR, F.col("seq").alias("back_seq"), F.col("mark").alias("low"), "high")
     )
-
-
-def lost_acks(rows: DataFrame) -> DataFrame:
-    """Rows after which individual acknowledgements may be lost.
-
-    Columns: run, cluster, topic, subscription, forgot_seq.
-    """
-    reset = (F.col("type") == "cursor.moved") & (F.col("reason") == "reset")
-    return rows.filter(reset | is_type("cursor.recovered", "subscription.deleted")).select(
-        *CURSOR, F.col("seq").alias("forgot_seq")
-    )

@@ -24,7 +24,18 @@ def block_rows(rows_of_longest_run: int) -> int:
     return max(BLOCK_ROWS_LEAST, rows_of_longest_run // BLOCKS_MOST + 1)
 
 
-def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, block_rows: int) -> DataFrame:
+def counted(duplicates: DataFrame, rows: DataFrame, block_rows: int) -> DataFrame:
+    """How many acknowledgements a subscription had up to each duplicate's acknowledgement and delivery.
+
+    Columns: run, subscription, seq, acks.
+    """
+    wanted = duplicates.select(*_OF, F.col("ack_seq").alias("first"), F.col("seq").alias("last"))
+    return _counted(rows.filter(is_type("message.acknowledged")).select(*_OF, "seq"), wanted, block_rows)
+
+
+def dedup_windows(
+    duplicates: DataFrame, counted: DataFrame, repeated: DataFrame, block_rows: int
+) -> DataFrame:
     """The dedup window of each failover: run, failover_seq, dedup_messages, dedup_us.
 
     `repeated`: run, subscription, early, late.
@@ -36,13 +47,14 @@ def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, b
         F.col("seq").alias("last"),
         (F.col("at_us") - F.col("ack_us")).alias("span_us"),
     )
-    acknowledged = rows.filter(is_type("message.acknowledged")).select(*_OF, "seq")
-    upto = _counted(acknowledged, wanted, block_rows)
     wanted = _with_blocks(wanted, "first", "last", block_rows=block_rows)
     pairs = _with_blocks(repeated, "early", "late", block_rows=block_rows)
+    firsts, lasts = (
+        counted.withColumnsRenamed({"seq": end, "acks": f"acks_{end}"}) for end in ("first", "last")
+    )
     found = (
-        wanted.join(upto.withColumnsRenamed({"seq": "first", "acks": "acks_first"}), [*_OF, "first"], "inner")
-        .join(upto.withColumnsRenamed({"seq": "last", "acks": "acks_last"}), [*_OF, "last"], "inner")
+        wanted.join(firsts, [*_OF, "first"], "inner")
+        .join(lasts, [*_OF, "last"], "inner")
         .join(_far(wanted, pairs), [*_OF, "first_block", "last_block"], "left")
         .join(_near(wanted, pairs), [*_OF, "last"], "left")
     )

@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 from spark_reports.transforms.places import FAILOVER, MESSAGE, is_type, place
 
 _PUBLISHED, _DELIVERED, _ACKNOWLEDGED = "message.published", "message.delivered", "message.acknowledged"
+_MESSAGE = ("sequence_id", "run", "producer")
+"""MESSAGE with the column first that differs most: Spark's sort compares the first one as a number."""
 _JUDGED = (
     "run",
     "subscription",
@@ -58,7 +60,7 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
         F.col("evidence_seq").alias("stored_seq"),
     )
     # nulls are first: the publish has no subscription
-    of_message = Window.partitionBy(*MESSAGE).orderBy("subscription", "seq")
+    of_message = Window.partitionBy(*_MESSAGE).orderBy("subscription", "seq")
     publish = F.when(F.col("type") == _PUBLISHED, F.struct("key", "cluster"))
     published = F.first(publish, ignorenulls=True).over(
         of_message.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -110,7 +112,9 @@ def _before(is_delivery: Column) -> dict[str, Column]:
     first in its own window.
     """
     before = (
-        Window.partitionBy(*MESSAGE, "subscription").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+        Window.partitionBy(*_MESSAGE, "subscription")
+        .orderBy("seq")
+        .rowsBetween(Window.unboundedPreceding, -1)
     )
     ack = F.when(F.col("type") == _ACKNOWLEDGED, F.struct("seq", "at_us", "cluster", "place"))
     return {

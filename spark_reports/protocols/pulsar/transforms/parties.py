@@ -251,17 +251,21 @@ def snapshots(rows: DataFrame, parties: DataFrame) -> DataFrame:
     )
 
 
-def attempts(rows: DataFrame, control: DataFrame, parties: DataFrame, replication: DataFrame) -> DataFrame:
+def past(rows: DataFrame, parties: DataFrame) -> DataFrame:
+    """When X's log first had an entry past X's mark-delete: PARTY, past_us."""
+    entries = _of_x(
+        rows, parties, ["at_us", "ledger", "entry"], "message.stored", "marker.written", "marker.stored"
+    )
+    return entries.filter(place() > F.col("mark_x")).groupBy(*PARTY).agg(F.min("at_us").alias("past_us"))
+
+
+def attempts(control: DataFrame, parties: DataFrame, replication: DataFrame, past: DataFrame) -> DataFrame:
     """The latest snapshot attempt of X that would have been usable in its nominal time.
 
     Columns: PARTY, attempt_us, attempt_seq. An attempt is a requested first round that did not finish in
     nominal time, or a tick refused by rule 2 or 4. Usable: nominally complete by X's end, before anything was
     appended to X's log past X's mark-delete.
     """
-    entries = _of_x(
-        rows, parties, ["at_us", "ledger", "entry"], "message.stored", "marker.written", "marker.stored"
-    )
-    past = entries.filter(place() > F.col("mark_x")).groupBy(*PARTY).agg(F.min("at_us").alias("past_us"))
     tries = _of_x(
         control,
         parties,
