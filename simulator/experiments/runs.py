@@ -1,6 +1,7 @@
 """The runs of an experiment: rows of figures, without the traces.
 
-Rules: a batch is one point with one seed, in every phase. The runs of a batch are equal until the first moved
+Rules: a batch is one point with one seed, in every phase, or some of these phases. A run is the same in
+whichever batch it is. The runs of a batch are equal until the first moved
 command, so this part is simulated once, and each phase goes on from a fork of it. A run that cannot be
 carried out is a row with the reason.
 """
@@ -28,11 +29,23 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The runs of one point with one seed; `first_run` is the number of its first one."""
+    """Runs of one point with one seed. `first_run` is the number of their run in phase 0."""
 
     first_run: int
     point: Point
     seed: int
+    phases: range
+
+    def parts(self, count: int) -> list[Batch]:
+        """The batch in at most so many batches of about equal size, in order.
+
+        Each of them simulates again what its runs share.
+        """
+        count = min(count, len(self.phases))
+        ends = [len(self.phases) * part // count for part in range(count + 1)]
+        return [
+            replace(self, phases=self.phases[start:end]) for start, end in zip(ends, ends[1:], strict=False)
+        ]
 
 
 def batches(experiment: Experiment) -> Iterator[Batch]:
@@ -40,7 +53,7 @@ def batches(experiment: Experiment) -> Iterator[Batch]:
     for point in experiment.points:
         for index, seed in enumerate(experiment.seeds):
             first = (point.number * len(experiment.seeds) + index) * experiment.phases
-            yield Batch(first, point, seed)
+            yield Batch(first, point, seed, range(experiment.phases))
 
 
 def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
@@ -50,12 +63,12 @@ def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
         scenario = experiment.scenario_at(batch.point, batch.seed)
         offsets_us = experiment.offsets_us(scenario, batch.point, batch.seed)
     except ScenarioError as error:
-        for phase in range(experiment.phases):
+        for phase in batch.phases:
             yield _failed({"run": batch.first_run + phase, **blank, "phase_us": None}, error)
         return
     prefix, names = Prefix(scenario), [measure.name for measure in experiment.measures]
     found: dict[int, Row] = {}
-    for phase in sorted(range(len(offsets_us)), key=offsets_us.__getitem__):
+    for phase in sorted(batch.phases, key=offsets_us.__getitem__):
         row = {"run": batch.first_run + phase, **blank, "phase_us": offsets_us[phase]}
         try:
             run = prefix.fork_at(offsets_us[phase])
@@ -63,7 +76,7 @@ def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
             found[phase] = {**row, "status": FINISHED, "reason": None, "rows": run.seq, **run.measured(names)}
         except Exception as error:  # whatever went wrong is a row, and the other runs go on
             found[phase] = _failed(row, error)
-    yield from (found[phase] for phase in range(len(offsets_us)))
+    yield from (found[phase] for phase in batch.phases)
 
 
 def replayed(experiment: Experiment, row: Row) -> Scenario:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.experiments import Experiment
+from simulator.experiments import Batch, Experiment
 from spark_reports.experiments.cluster import cores_now, prepare
 from spark_reports.experiments.failures import explained
 from spark_reports.experiments.listener import NullListener, Standing
@@ -98,16 +98,16 @@ class Sweep:
             numbers, missing = missing[:count], missing[count:]
             chunks = self._pace.chunks(numbers, cores)
             began = time.monotonic()
-            rows = watch.run_one(partial(self._rows, chunks))
+            rows = watch.run_one(partial(self._rows, batches_of(self._plan, chunks, cores)))
             self._pace.measured(len(numbers), time.monotonic() - began, cores)
             self.store.add(rows)
             kept.add(rows)
             self._listener.stands(kept.standing(self._pace.left_s(len(missing), cores)))
 
-    def _rows(self, chunks: Sequence[Sequence[int]]) -> pa.Table:
+    def _rows(self, chunks: Sequence[Sequence[Batch]]) -> pa.Table:
         """The rows of some batches: one Spark job with a task for each chunk."""
         columns = self.store.columns
         # A copy, since the points that an experiment keeps would be sent along.
-        task = running(replace(self.experiment), batches_of(self._plan, chunks), columns)
+        task = running(replace(self.experiment), chunks, columns)
         numbers = self._spark.range(0, len(chunks), 1, len(chunks))
         return numbers.mapInArrow(task, declared(columns)).toArrow()

@@ -1,8 +1,9 @@
 """Which batches of a sweep are missing, and how they are cut into rounds and tasks.
 
-Rules: a round is one Spark job. The first has one batch for each core, so that results appear at once. Later
-ones last longer and longer, since each round costs a fraction of a second and its last tasks leave cores
-idle. What a killed driver loses is one round at most.
+Rules: batches of many phases are cut, and those of a round with fewer batches than cores are cut further.
+Every part simulates again what its runs share. A round is one Spark job. The first has one batch for each
+core, so that results appear at once. Later ones last longer and longer, since each round costs a fraction of
+a second and its last tasks leave cores idle. What a killed driver loses is one round at most.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ GROWTH = 4
 """The most by which a round has more batches than the one before."""
 TASK_S = 0.5
 """Seconds of a task: starting one costs about 10 ms, and cores idle for half of one at the end of a round."""
+PHASES_MOST = 100
+"""The most runs of a batch: sharing their first part among more saves little, and the rows arrive later."""
 TASKS_MOST = 10_000
 """The most tasks of a round."""
 
@@ -29,8 +32,12 @@ class Plan:
     """The batches of an experiment, by number, and the runs of each."""
 
     def __init__(self, experiment: Experiment) -> None:
-        self.batches = list(batches(experiment))
-        self.first_runs = np.array([batch.first_run for batch in self.batches], np.int64)
+        self.batches = [
+            part
+            for batch in batches(experiment)
+            for part in batch.parts(-(-experiment.phases // PHASES_MOST))
+        ]
+        self.first_runs = np.array([batch.first_run + batch.phases[0] for batch in self.batches], np.int64)
         self.sizes = np.diff(self.first_runs, append=experiment.runs)
         self._rank = {seed: rank for rank, seed in enumerate(experiment.seeds)}
 
@@ -98,6 +105,10 @@ class Pace:
         return None if self.batch_s is None else batches * self.batch_s / min(cores, max(batches, 1))
 
 
-def batches_of(plan: Plan, chunks: Sequence[Sequence[int]]) -> list[list[Batch]]:
-    """The batches of each chunk."""
-    return [[plan.batches[number] for number in chunk] for chunk in chunks]
+def batches_of(plan: Plan, chunks: Sequence[Sequence[int]], cores: int) -> list[list[Batch]]:
+    """The batches of each task. Where there are fewer than cores, their phases are spread over more tasks."""
+    found = [[plan.batches[number] for number in chunk] for chunk in chunks]
+    count = sum(map(len, found))
+    if count >= cores:
+        return found
+    return [[part] for chunk in found for batch in chunk for part in batch.parts(-(-cores // count))]

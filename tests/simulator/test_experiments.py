@@ -24,6 +24,7 @@ from simulator.experiments import (
 )
 from simulator.experiments.runs import Prefix
 from simulator.scenarios.loader import load_scenario
+from simulator.scenarios.problems import Problem
 from tests.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +101,31 @@ def test_drawn_phases_differ_by_seed_and_repeat():
     assert len({*drawn[0], *drawn[1]}) == 10 and all(0 <= one < 1_000_000 for one in drawn[0])
     again = read("phases: {drawn: 5}\nseeds: 2")
     assert drawn[1] == again.offsets_us(again.scenario_at(again.points[0], 2), again.points[0], 2)
+
+
+@pytest.mark.parametrize("phases", ["5", "{drawn: 5}"])
+def test_the_parts_of_a_batch_have_its_rows(phases):
+    experiment = read(f"phases: {phases}\nseeds: [7]")
+    (batch,) = batches(experiment)
+    whole = list(run_batch(experiment, batch))
+    assert len(whole) == 5
+    for count, sizes in ((1, [5]), (2, [2, 3]), (3, [1, 2, 2]), (9, [1] * 5)):
+        parts = batch.parts(count)
+        assert [len(part.phases) for part in parts] == sizes
+        assert [row for part in parts for row in run_batch(experiment, part)] == whole
+
+
+def test_the_parts_of_a_batch_that_cannot_run_have_its_rows(monkeypatch: pytest.MonkeyPatch):
+    experiment = read("phases: 4\nseeds: [7]")
+    (batch,) = batches(experiment)
+
+    def refused(*_: object):
+        raise ScenarioError([Problem("planted", None, None, "", "is wrong", "write another")])
+
+    monkeypatch.setattr(Experiment, "offsets_us", refused)
+    rows = [row for part in batch.parts(3) for row in run_batch(experiment, part)]
+    assert rows == list(run_batch(experiment, batch))
+    assert [(row["run"], row["status"]) for row in rows] == [(run, "failed") for run in range(4)]
 
 
 def test_duplicates_depend_on_the_phase():

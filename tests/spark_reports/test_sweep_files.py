@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simulator.experiments import Wanted
+from simulator.experiments import Wanted, read_experiment_text
 from spark_reports.experiments import store as module
 from spark_reports.experiments.cluster import packed
 from spark_reports.experiments.failures import EXECUTORS_NEED, explained
 from spark_reports.experiments.job import store_of
-from spark_reports.experiments.plan import Pace, Plan
+from spark_reports.experiments.plan import PHASES_MOST, Pace, Plan, batches_of
 from spark_reports.experiments.store import Store, StoreError
 from tests.spark_reports.sweeps import small
 
@@ -167,6 +167,38 @@ def test_an_estimate_outlives_the_slow_first_round() -> None:
     assert pace.batch_s == 0.5
     pace.measured(8, 8.0, 2)
     assert pace.batch_s == 2.0
+
+
+def test_a_batch_of_many_phases_is_cut_and_each_run_is_in_one_part() -> None:
+    experiment = read_experiment_text(
+        f"format: 1\nname: phases\nscenario: region-down\nseeds: [3, 8]\nphases: {2 * PHASES_MOST + 1}\n"
+    )
+    plan = Plan(experiment)
+    assert [len(batch.phases) for batch in plan.batches] == [67, 67, 67] * 2
+    assert list(plan.first_runs) == [0, 67, 134, 201, 268, 335] and plan.sizes.sum() == experiment.runs
+    finished = np.zeros(experiment.runs, np.bool_)
+    finished[:134] = True
+    assert plan.missing(finished) == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "cores", "sizes"),
+    [
+        ([[0], [1]], 2, [[3], [3]]),
+        ([[0, 1], [2]], 2, [[3, 3], [3]]),
+        ([[0]], 2, [[1], [2]]),
+        ([[0], [1]], 3, [[1], [2], [1], [2]]),
+        ([[2]], 16, [[1], [1], [1]]),
+    ],
+)
+def test_phases_are_spread_over_cores_that_would_be_idle(
+    chunks: list[list[int]], cores: int, sizes: list[list[int]]
+) -> None:
+    plan = Plan(small())
+    tasks = batches_of(plan, chunks, cores)
+    assert [[len(batch.phases) for batch in task] for task in tasks] == sizes
+    runs = [batch.first_run + phase for task in tasks for batch in task for phase in batch.phases]
+    assert runs == [run for chunk in chunks for number in chunk for run in range(3 * number, 3 * number + 3)]
 
 
 def test_a_batch_is_missing_unless_all_its_runs_are_finished() -> None:
