@@ -56,12 +56,7 @@ export function makeForm({ document, root, window, onChange }) {
       return { way, base: baseOf("base"), base2: baseOf("base2"), late: field("late").checked, ...typed };
     },
     /** @param {any} answer of the server */
-    take(answer) {
-      if (answer.parameters) fillParameters(document, root, answer);
-      required(root, "[data-part=late]").hidden = !answer.late;
-      if (answer.late) setText(required(root, "[data-part=late-titles]"), answer.late);
-      if (answer.size) fillMeasures(document, field("measure"), answer.size.measures);
-    },
+    take: (answer) => showAnswer(document, root, answer),
     /** Shows a text as an experiment's YAML. @param {string} yaml */
     edit(yaml) {
       field("yaml").value = yaml;
@@ -80,6 +75,14 @@ function showWay(root, way) {
   required(root, "[data-part=text-home]").hidden = way === "yaml";
   setText(required(root, "[data-part=base-legend]"), way === "compare" ? "Compare" : "Run");
   for (const name of ["base", "base2"]) required(root, `[data-part=${name}-named]`).hidden = way !== "compare";
+}
+
+/** Shows what the server says of the experiment. @param {Document} document @param {HTMLElement} root @param {any} answer */
+function showAnswer(document, root, answer) {
+  if (answer.parameters) fillParameters(document, root, answer);
+  required(root, "[data-part=late]").hidden = !answer.late;
+  if (answer.late) setText(required(root, "[data-part=late-titles]"), answer.late);
+  if (answer.size) fillMeasures(document, required(root, "select[name=measure]"), answer.size.measures);
 }
 
 /**
