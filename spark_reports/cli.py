@@ -16,7 +16,7 @@ from simulator.trace.files import TraceFileError
 from spark_reports.progress import Spoken
 from spark_reports.protocols.manifest import Command
 from spark_reports.read import find_traces, unreadable
-from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, MasterUnreachable, open_session
+from spark_reports.session import JavaMissing, MasterUnreachable, open_session, settings_for
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _commands()[given.job].run(given)
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
-        spark = open_session(given.master, settings=QUICK if rows <= QUICK_ROWS_MOST else None)
+        spark = open_session(given.master, settings=settings_for(rows))
     except (JavaMissing, MasterUnreachable, TraceFileError) as error:
         print(error, file=sys.stderr)
         return 2

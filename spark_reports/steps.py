@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports import tuning
 from spark_reports.local import made_local
+from spark_reports.transforms import spans
 
 
 class Steps:
@@ -54,6 +55,19 @@ class Steps:
     def quick(self, *frames: DataFrame) -> AbstractContextManager[None]:
         """Settings for queries that read only small frames, if none of these settled frames is large."""
         return tuning.quick(self.spark, not any(frame is kept for frame in frames for kept in self._kept))
+
+    def near(self, rows: DataFrame, frame: DataFrame, name: str, margin: int = 0) -> DataFrame:
+        """The rows whose column is within `margin` of a value that it has in `frame`, and some others.
+
+        `frame` is settled. Rows of a short trace are all returned: they were read before.
+        """
+        if tuning.one_task(self.spark):
+            return rows
+        with self.quick(frame):
+            found = spans.spans_of(frame, name)
+        return rows.filter(
+            spans.within(name, [(least - margin, greatest + margin) for least, greatest in found])
+        )
 
     def release(self) -> None:
         """Free the kept frames."""

@@ -31,6 +31,7 @@ PARTS = (
     "filter",
     "broadcast",
     "sweep",
+    "sweep_command",
     "spark",
     "audit",
 )

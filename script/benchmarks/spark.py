@@ -178,9 +178,9 @@ def _duckdb(folder: str) -> dict[str, Any]:
 
 def _session() -> Any:
     """A warm Spark session: the first job of a Java process loads classes, which counts as session start."""
-    from spark_reports.session import open_session
+    from spark_reports.session import LARGE, open_session
 
-    spark = open_session(f"local[{CORES}]")
+    spark = open_session(f"local[{CORES}]", settings=LARGE)  # of a tenth, too: memory is compared
     spark.range(1000).selectExpr("sum(id)").collect()
     return spark
 

@@ -86,14 +86,17 @@ class Counting(Steps):
         )
         repeated = self.settle(deliveries.repeated(histories))
         block_rows = dedup.block_rows(self.longest_run)
-        counted = self.settle(dedup.counted(self.duplicates, self.rows, block_rows))
+        with self.quick(self.duplicates):
+            ends = self.settle(dedup.ends(self.duplicates, block_rows))
+        near = self.near(self.rows, ends, "seq", margin=block_rows)
+        counted = self.settle(dedup.counted(ends, self.rows, near, block_rows))
         with self.quick(self.duplicates, repeated, counted):
             self.dedup_figures = dedup.dedup_windows(self.duplicates, counted, repeated, block_rows).collect()
 
     def find_causes(self) -> None:
         """Assign a cause to every duplicate."""
         known = self._parties()
-        held = self.settle(causes.held(self.rows, self.duplicates))
+        held = self.settle(causes.held(self.near(self.rows, self.duplicates, "sequence_id"), self.duplicates))
         reported = self._reported(known)
         with self.quick(self.control, self.duplicates, held):
             copies = causes.copies(held, self.lost_acks, self.marks)
@@ -109,7 +112,8 @@ class Counting(Steps):
             return sync.nothing_reported(self.duplicates)
         with self.quick(self.control):
             found = self.local(sync.sync_requests(self.control, known, self.marks))
-        return self.settle(sync.reported_acks(self.rows, self.duplicates, found, self.lost_acks, self.limits))
+        rows = self.near(self.rows, self.duplicates, "sequence_id")
+        return self.settle(sync.reported_acks(rows, self.duplicates, found, self.lost_acks, self.limits))
 
     def _parties(self) -> DataFrame:
         rows, facts, key = self.control, self.facts, parties.PARTY
@@ -142,7 +146,9 @@ class Counting(Steps):
         with self.quick(self.control):
             opened = self.local(fates.opened(self.marks, self.scopes))
             replicators = self.local(fates.replicators(self.control, self.scopes))
-        of_failovers = self.settle(fates.fates(self.rows, self.scopes, opened, unsettled))
+        of_failovers = self.settle(
+            fates.fates(self.near(self.rows, unsettled, "sequence_id"), self.scopes, opened, unsettled)
+        )
         with self.quick(self.control, of_failovers):
             covered = fates.covered(of_failovers, self.marks, self.scopes)
             settled = fates.settled(of_failovers, covered, replicators, self.lost_clusters)
@@ -156,7 +162,8 @@ class Counting(Steps):
                 draining.stretches(self.scopes, self.marks, self.lost_acks, self.backward_steps)
             )
         held = self.settle(draining.held(self.rows, stretches, self.lost_clusters))
-        taken = self.settle(draining.taken(self.rows, held, stretches, self.lost_acks, self.limits))
+        near = self.near(self.rows, held, "sequence_id")
+        taken = self.settle(draining.taken(near, held, stretches, self.lost_acks, self.limits))
         with self.quick(self.control, held, taken):
             return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
 

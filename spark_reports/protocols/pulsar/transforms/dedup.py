@@ -24,13 +24,13 @@ def block_rows(rows_of_longest_run: int) -> int:
     return max(BLOCK_ROWS_LEAST, rows_of_longest_run // BLOCKS_MOST + 1)
 
 
-def counted(duplicates: DataFrame, rows: DataFrame, block_rows: int) -> DataFrame:
-    """How many acknowledgements a subscription had up to each duplicate's acknowledgement and delivery.
+def ends(duplicates: DataFrame, block_rows: int) -> DataFrame:
+    """The rows between which ids count: duplicates' acknowledgements and deliveries.
 
-    Columns: run, subscription, seq, acks.
+    Columns: run, subscription, seq, seq_block.
     """
-    wanted = duplicates.select(*_OF, F.col("ack_seq").alias("first"), F.col("seq").alias("last"))
-    return _counted(rows.filter(is_type("message.acknowledged")).select(*_OF, "seq"), wanted, block_rows)
+    each = duplicates.select(*_OF, F.explode(F.array("ack_seq", "seq")).alias("seq")).distinct()
+    return _with_blocks(each, "seq", block_rows=block_rows)
 
 
 def dedup_windows(
@@ -67,20 +67,23 @@ def dedup_windows(
     )
 
 
-def _counted(acknowledged: DataFrame, wanted: DataFrame, block_rows: int) -> DataFrame:
-    """How many acknowledgements the subscription had up to each end of the spans.
+def counted(ends: DataFrame, rows: DataFrame, near: DataFrame, block_rows: int) -> DataFrame:
+    """How many acknowledgements the subscription had up to each of `ends`.
 
-    Columns: run, subscription, seq, acks.
+    `near` has at least the rows of the blocks of `ends`. Columns: run, subscription, seq, acks.
     """
-    ends = wanted.select(*_OF, F.explode(F.array("first", "last")).alias("seq")).distinct()
-    ends = _with_blocks(ends, "seq", block_rows=block_rows)
-    acknowledged = _with_blocks(acknowledged, "seq", block_rows=block_rows)
+    acknowledged, close = (
+        _with_blocks(
+            found.filter(is_type("message.acknowledged")).select(*_OF, "seq"), "seq", block_rows=block_rows
+        )
+        for found in (rows, near)
+    )
     earlier = Window.partitionBy(*_OF).orderBy("seq_block").rowsBetween(Window.unboundedPreceding, -1)
     blocks = acknowledged.groupBy(*_OF, "seq_block").agg(F.count("*").alias("acks"))
     totals = blocks.select(
         *_OF, "seq_block", F.coalesce(F.sum("acks").over(earlier), F.lit(0)).alias("acks_before")
     )
-    inside = acknowledged.join(
+    inside = close.join(
         F.broadcast(ends.select(*_OF, "seq_block").distinct()), [*_OF, "seq_block"], "leftsemi"
     )
     merged = inside.withColumn("acks", F.lit(1)).unionByName(ends.withColumn("acks", F.lit(0)))

@@ -84,6 +84,8 @@ def held(rows: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> Dat
         F.min(F.when(F.col("type") == f"message.{word}", F.col("seq"))) for word in ("stored", "removed")
     )
     gone = F.least(F.coalesce(removed, F.lit(NEVER)), F.coalesce(F.max("lost_seq"), F.lit(NEVER)))
+    # a copy that is stored later is not held, whatever the rest of its rows
+    met = met.filter((F.col("type") == "message.removed") | (F.col("seq") <= F.col("failover_seq")))
     copies = met.groupBy(*COPY).agg(stored.alias("stored_seq"), gone.alias("gone_seq"))
     return copies.filter(
         (F.col("stored_seq") <= F.col("failover_seq")) & (F.col("gone_seq") > F.col("failover_seq"))

@@ -1,0 +1,80 @@
+"""The command `sweep` with ten thousand runs of the part `sweep`'s scenario, from start to report.
+
+Measured is the whole command on two local cores: start of Python, Java and workers, estimate, runs, report.
+The alternative is its processor time, which other work on the machine changes less. `python -m
+script.benchmarks.sweep_command RUNS` measures so many runs and prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from script.benchmarks.measure import ROOT, Figure, in_own_process
+from script.benchmarks.sweep import CORES, PHASES, TARGET_RUNS, TARGET_SECONDS, experiment_text
+
+SUBREAPER = 36
+"""Linux's PR_SET_CHILD_SUBREAPER: Java outlives the command, and its processor time counts, too."""
+
+
+def run_command(runs: int) -> dict[str, float]:
+    """Seconds and processor seconds of the command; RuntimeError if it failed or runs are missing."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory(prefix="failover-lab-") as folder:
+        experiment, out = Path(folder) / "experiment.yaml", Path(folder) / "out"
+        text = experiment_text(phases=PHASES).replace("seeds: [1]", f"seeds: {runs // PHASES}")
+        experiment.write_text(text, encoding="utf-8")
+        began = time.perf_counter()
+        answer = subprocess.run(
+            [
+                *(sys.executable, "-m", "spark_reports", "sweep", str(experiment)),
+                *("--out", str(out), "--master", f"local[{CORES}]"),
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        seconds = time.perf_counter() - began
+        _wait_for_all()
+        wanted = f"{runs:,} of {runs:,} runs finished, 0 failed"
+        if answer.returncode or wanted not in answer.stdout or not (out / "sweep.html").exists():
+            raise RuntimeError(f"the sweep ended with code {answer.returncode}: {answer.stderr[-2000:]}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"seconds": seconds, "processor_s": used.ru_utime + used.ru_stime}
+
+
+def _wait_for_all() -> None:
+    """Wait for every process that the command has left, so that their processor time is known."""
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def measure() -> list[Figure]:
+    found = in_own_process(__name__, str(TARGET_RUNS))
+    return [
+        Figure(
+            "sweep_command",
+            f"the whole command with {TARGET_RUNS:,} runs on {CORES} cores",
+            found["seconds"],
+            "s",
+            "its processor time",
+            found["processor_s"],
+            f"at most {TARGET_SECONDS} s",
+            found["seconds"] <= TARGET_SECONDS,
+        )
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(run_command(int(sys.argv[1]))))
