@@ -124,7 +124,7 @@ class HeldConnection:
         receipt_us = NEVER_US if self.back else max(receipt_us, receipts.last_us)
         receipts.last_us = receipt_us
         receipts.pending.append((index, receipt_us))
-        if not self.back:
+        if len(replicator.topic.log.ledgers) > 1 and not self.back:
             replicator.see_border(index, receipt_us)
         return receipt_us
 

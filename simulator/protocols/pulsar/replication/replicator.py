@@ -390,12 +390,15 @@ class Replicator:
         if connection != self.connecting.number or self.connecting.state != STARTED:
             self.broken.arrive(connection, index, seq)
             return
-        if self.broken.is_closing or not self.held.arrives(argument):
+        broken, held = self.broken, self.held
+        if broken.closing is not None and broken.is_closing:
+            return
+        if (held.there or held.released_us) and not held.arrives(argument):
             return
         self.wire.popleft()
-        receipt_us = self.held.receipt(index)
+        receipt_us = held.receipt(index)
         replication_order.store_at_peer(self, index, seq)
-        if self.stalled and not self.held.back:
+        if self.stalled and not held.back:
             self.runtime.schedule(receipt_us, self.rank, self.room, connection)
 
     # --- receipts
@@ -412,7 +415,9 @@ class Replicator:
 
     def settle(self) -> None:
         """Apply the receipts that are due now."""
-        self.receipts.settle(self.runtime.now_us)
+        pending, now_us = self.receipts.pending, self.runtime.now_us
+        if pending and pending[0][1] <= now_us:
+            self.receipts.settle(now_us)
 
     def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
         """Send receipts for entries that arrived at these instants, and apply those that are due now."""
