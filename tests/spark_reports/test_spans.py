@@ -14,7 +14,7 @@ def test_the_least_gaps_are_joined() -> None:
     parts = [(90, 99), (0, 9), (12, 19), (50, 60)]
     assert spans.merged(parts, 4) == [(0, 9), (12, 19), (50, 60), (90, 99)]
     assert spans.merged(parts, 3) == [(0, 19), (50, 60), (90, 99)]
-    assert spans.merged(parts, 2) == [(0, 60), (90, 99)]
+    assert spans.merged(parts, 2) == [(0, 19), (50, 99)]
     assert spans.merged(parts, 1) == [(0, 99)]
     assert spans.merged([], 3) == []
 
