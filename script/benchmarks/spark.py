@@ -187,15 +187,20 @@ def _session() -> Any:
 
 def java_peak_bytes() -> int:
     """The most memory that a Java child of this process has held, bytes."""
-    peak = 0
+    return max(peaks_of_children("java"), default=0)
+
+
+def peaks_of_children(name: str) -> list[int]:
+    """The most memory that each running descendant of this name has held, bytes."""
+    peaks = []
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+            if fields["Name"].strip().startswith(name) and _descends_from_us(status.parent):
+                peaks.append(int(fields["VmHWM"].split()[0]) * 1024)
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
-        if fields["Name"].strip() == "java" and _descends_from_us(status.parent):
-            peak = max(peak, int(fields["VmHWM"].split()[0]) * 1024)
-    return peak
+    return peaks
 
 
 def _descends_from_us(process: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import traceback
 from pathlib import Path
@@ -16,8 +15,11 @@ from spark_reports.audit.inputs import EXPANDED_MIB_MOST
 from spark_reports.protocols.manifest import Command
 
 NAME = "audit"
-QUICK_BYTES_MOST = 20_000_000
-"""Bytes of local input up to which Java does not optimise its code, which takes longer than the audit."""
+QUICK_BYTES_MOST, QUICK_PARQUET_BYTES_MOST = 20_000_000, 100_000_000
+"""Bytes of local input up to which Java does not optimise its code, which takes longer than the audit.
+
+Tasks read Parquet themselves, so that Java has little to do.
+"""
 HELP = "duplicates per subscription and partition in consumption logs of real systems"
 
 
@@ -68,8 +70,7 @@ def run(given: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     try:
-        quick = _local_bytes(given.input) <= QUICK_BYTES_MOST
-        spark = open_session(given.master, "Failover Lab audit", QUICK if quick else None)
+        spark = open_session(given.master, "Failover Lab audit", QUICK if quick(given.input) else None)
     except JavaMissing as error:
         print(error, file=sys.stderr)
         return 2
@@ -83,15 +84,16 @@ def run(given: argparse.Namespace) -> int:
         spark.stop()
 
 
-def _local_bytes(paths: list[str]) -> float:
-    """The size of the input, or infinity where a path is not on this machine."""
-    size = 0.0
+def quick(paths: list[str]) -> bool:
+    """Whether the audit of these paths is over before Java has optimised its code."""
+    sizes = {True: 0, False: 0}
     for path in map(Path, paths):
-        if path.is_dir():
-            size += sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-        else:
-            size += path.stat().st_size if path.is_file() else math.inf
-    return size
+        if not path.exists():  # it is not on this machine, or a pattern
+            return False
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            if file.is_file():
+                sizes[file.suffix.lower() == ".parquet"] += file.stat().st_size
+    return sizes[False] <= QUICK_BYTES_MOST and sum(sizes.values()) <= QUICK_PARQUET_BYTES_MOST
 
 
 def _audit(spark: object, given: argparse.Namespace, mapping: object) -> int:

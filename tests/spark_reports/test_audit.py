@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simulator import ScenarioError
+from spark_reports.audit import command
 from spark_reports.audit.errors import AuditError, input_problem
 from spark_reports.audit.job import Audit
 from spark_reports.audit.mapping import mapping_of
@@ -304,6 +305,21 @@ def test_the_command_line_refuses_bad_arguments_before_spark_starts(
     (tmp_path / "bad.yaml").write_text("format: 1\ncolumns: {tss: a, kind: b, message_id: c}\n")
     assert main(arguments) == 2
     assert words in capsys.readouterr().err and not (tmp_path / "o").exists()
+
+
+def test_java_optimises_its_code_for_large_input_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "QUICK_BYTES_MOST", 20)
+    monkeypatch.setattr(command, "QUICK_PARQUET_BYTES_MOST", 70)
+    (tmp_path / "a.parquet").write_bytes(bytes(50))
+    assert command.quick([str(tmp_path)])
+    (tmp_path / "b.jsonl").write_bytes(bytes(20))
+    assert command.quick([str(tmp_path)])
+    (tmp_path / "b.jsonl").write_bytes(bytes(21))
+    assert not command.quick([str(tmp_path)]) and not command.quick([str(tmp_path / "b.jsonl")])
+    assert not command.quick([str(tmp_path / "a.parquet")] * 2)
+    assert not command.quick(["s3a://bucket/logs"])
 
 
 def failure(audit: Audit) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from spark_reports.audit.generate.logs import EPOCH_US
 from spark_reports.audit.numbered import counts, grouping, lost, selection
+from spark_reports.audit.numbered.keys import KeySet
 
 
 class Row(NamedTuple):
@@ -81,6 +82,18 @@ def test_repeated_keys_are_found_within_and_between_batches_and_tasks(
         at_us = [row.at_us for row in rows if row.partition == name]
         assert (own["lines"], own["first_us"], own["last_us"]) == (len(at_us), at_us[0], at_us[-1])
     assert sets.keys() == spans.keys() == set("abc")
+
+
+def test_repeats_of_a_dense_part_are_kept_beside_a_sparse_one() -> None:
+    """Key 7 is in several rows of the dense part only, 0 in one row of each part."""
+    parts = [[*range(100), 7, 7], [number << 50 for number in range(100)], [3 << 50, 150]]
+    own = KeySet()
+    for part in parts:
+        own.add(np.array(part, np.uint64))
+    counted = Counter(key for part in parts for key in part)
+    messages, again = own.counted()
+    assert (own.lines, messages) == (sum(counted.values()), len(counted))
+    assert again.tolist() == [0, 7, 3 << 50]
 
 
 @pytest.mark.parametrize("bases", BASES)

@@ -108,7 +108,7 @@ def test_an_audit_through_connect_finds_the_truth(client: dict[str, str], tmp_pa
             env=client,
             capture_output=True,
             text=True,
-            timeout=400,
+            timeout=900,
             check=False,
         )
         assert said.returncode == 0, said.stderr[-3000:]

@@ -52,6 +52,11 @@ def _instants(log: Log, copy: int) -> np.ndarray:
     return np.asarray(log.columns["at_us"], np.int64) + (EPOCH_US + copy * log.length_us)
 
 
+def _messages(log: Log) -> int:
+    """Messages of one copy, whose ids are those of no other copy."""
+    return max(log.columns["message_id"]) + 1
+
+
 def _write_parquet(path: Path, log: Log, copies: range) -> None:
     texts = {
         name: pa.array(log.columns[name], pa.string()).dictionary_encode()
@@ -65,7 +70,7 @@ def _write_parquet(path: Path, log: Log, copies: range) -> None:
         columns: dict[str, Any] = {
             "ts": np.concatenate([_instants(log, copy) for copy in own]),
             "partition": np.repeat(np.asarray(own, np.int32), log.rows),
-            "message_id": np.tile(ids, len(own)),
+            "message_id": np.concatenate([ids + copy * _messages(log) for copy in own]),
             **{name: pa.concat_arrays([text] * len(own)) for name, text in texts.items()},
         }
         table = pa.table(columns)
@@ -80,6 +85,7 @@ def _canonical(log: Log, copies: range) -> Iterator[dict[str, Any]]:
     for copy in copies:
         for at, *values in zip(_instants(log, copy).tolist(), *(log.columns[name] for name in names)):
             row = dict(zip(names, values))
+            row["message_id"] += copy * _messages(log)
             yield {"ts": at, "partition": copy, **{name: one for name, one in row.items() if one is not None}}
 
 
