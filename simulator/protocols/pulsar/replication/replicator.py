@@ -63,8 +63,7 @@ class Replicator:
         # (index, sent_us, due_us), not yet stored at the peer
         self.wire: deque[tuple[int, int, int]] = deque()
         self.receipts = Receipts(self.cursor, runtime)
-        reader = f"replicator/{topic.cluster.name}/{peer}/{topic.name}"
-        self.tail = TailRead(lateness_of(runtime, reader))
+        self.tail = TailRead(lateness_of(runtime, f"replicator/{topic.cluster.name}/{peer}/{topic.name}"))
         self.broken = BrokenProcess(self)
         self.held = HeldConnection(self)
         self.copy_size = CopySize(topic.cluster.name)
@@ -390,10 +389,9 @@ class Replicator:
         if connection != self.connecting.number or self.connecting.state != STARTED:
             self.broken.arrive(connection, index, seq)
             return
-        broken, held = self.broken, self.held
-        if broken.closing is not None and broken.is_closing:
-            return
-        if (held.there or held.released_us) and not held.arrives(argument):
+        broken, held = self.broken, self.held  # both are idle in nearly every run
+        closing = broken.closing is not None and broken.is_closing
+        if closing or ((held.there or held.released_us) and not held.arrives(argument)):
             return
         self.wire.popleft()
         receipt_us = held.receipt(index)
@@ -415,9 +413,7 @@ class Replicator:
 
     def settle(self) -> None:
         """Apply the receipts that are due now."""
-        pending, now_us = self.receipts.pending, self.runtime.now_us
-        if pending and pending[0][1] <= now_us:
-            self.receipts.settle(now_us)
+        self.receipts.settle(self.runtime.now_us)
 
     def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
         """Send receipts for entries that arrived at these instants, and apply those that are due now."""
@@ -427,13 +423,11 @@ class Replicator:
     def see_border(self, index: int, receipt_us: int) -> None:
         """Schedule the first receipt of a ledger as an event: earlier ledgers may be deleted then."""
         ledgers = self.topic.log.ledgers
-        if len(ledgers) < 2 or index < ledgers[1].first_index:
-            return
-        ledger = self.topic.log.position(index)[0]
-        if ledger == self.seen_in:
-            return
-        self.seen_in = ledger
-        self.runtime.schedule(receipt_us, self.rank, self.passed_border, (self.connection, index))
+        if len(ledgers) > 1 and index >= ledgers[1].first_index:
+            ledger = self.topic.log.position(index)[0]
+            if ledger != self.seen_in:
+                self.seen_in = ledger
+                self.runtime.schedule(receipt_us, self.rank, self.passed_border, (self.connection, index))
 
     def passed_border(self, argument: tuple[int, int]) -> None:
         """That receipt has arrived."""
