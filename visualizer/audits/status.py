@@ -7,26 +7,18 @@ from typing import Any
 from django.urls import reverse
 
 from visualizer.audits.models import Audit
-from visualizer.tasks.waiting import words_and_note
+from visualizer.tasks.waiting import common_status
 
 
 def status_of(audit_id: str) -> dict[str, Any]:
     """The state as JSON. A running audit whose worker has died is marked as failed first."""
     Audit.give_up_on_the_silent(audit_id)
     row = Audit.objects.get(pk=audit_id)
-    state_words, note = words_and_note(row, words(row))
     return {
-        "id": row.pk,
-        "state": row.state,
-        "over": row.over,
-        "cancel_wanted": row.cancel_wanted,
+        **common_status(row, words(row)),
         "may_retry": row.input.is_dir(),
         "step_number": row.step_number,
         "step_count": row.step_count,
-        "words": state_words,
-        "note": note,
-        "error": row.error,
-        "hint": row.hint,
         "figures": row.figures,
     }
 

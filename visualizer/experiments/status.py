@@ -7,27 +7,19 @@ from typing import Any
 from django.urls import reverse
 
 from visualizer.experiments.models import Experiment
-from visualizer.tasks.waiting import words_and_note
+from visualizer.tasks.waiting import common_status
 
 
 def status_of(experiment_id: str) -> dict[str, Any]:
     """The state as JSON. A running experiment whose worker has died is marked as failed first."""
     Experiment.give_up_on_the_silent(experiment_id)
     row = Experiment.objects.get(pk=experiment_id)
-    state_words, note = words_and_note(row, words(row))
     return {
-        "id": row.pk,
-        "state": row.state,
-        "over": row.over,
-        "cancel_wanted": row.cancel_wanted,
+        **common_status(row, words(row)),
         "runs": row.runs,
         "finished": row.runs_finished,
         "failed": row.runs_failed,
         "left_s": row.left_s if row.state == Experiment.State.RUNNING else None,
-        "words": state_words,
-        "note": note,
-        "error": row.error,
-        "hint": row.hint,
         "files": (row.folder / "sweep.html").is_file(),
         "results": row.results,
     }

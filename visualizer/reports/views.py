@@ -26,7 +26,7 @@ from visualizer.reports.models import Report
 from visualizer.reports.requests import ask_for_report, check_owner
 from visualizer.tasks.files import download_of, page_of
 from visualizer.tasks.posts import NO_STORE, posts, refused_answer
-from visualizer.tasks.waiting import words_and_note
+from visualizer.tasks.waiting import common_status
 
 HEADLINE_FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
 
@@ -101,23 +101,15 @@ def status(request: HttpRequest, report_id: str) -> HttpResponse:
 def _status(report_id: str) -> dict[str, Any]:
     Report.give_up_on_the_silent(report_id)
     report = Report.objects.get(pk=report_id)
-    state_words, note = words_and_note(report, words(report))
     return {
-        "id": report.pk,
-        "state": report.state,
-        "over": report.over,
-        "cancel_wanted": report.cancel_wanted,
+        **common_status(report, words(report)),
         "step_number": report.step_number,
         "step_count": report.step_count,
         "step_name": report.step_name,
         "tasks_done": report.tasks_done,
         "tasks_count": report.tasks_count,
-        "error": report.error,
-        "hint": report.hint,
-        "note": note,
         "figures": report.figures,
         "simulator_figures": [] if report.over else [_headline(one) for one in report.simulator_figures],
-        "words": state_words,
     }
 
 

@@ -181,7 +181,7 @@ class QueuedTask(models.Model):
 
 
 class OwnedTask(QueuedTask):
-    """A task that belongs to whoever asked for it and holds its token."""
+    """A task with an owner: the client that asked for it, which has its token."""
 
     NOUN: ClassVar[str]
     """What a task of this kind is called on the page; it begins with a vowel."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from visualizer.tasks.models import UNTAKEN_FOR_S, QueuedTask, TaskState
 from visualizer.tasks.tools import missing_tools
 
@@ -11,7 +13,22 @@ UNTAKEN = (
 )
 
 
-def words_and_note(task: QueuedTask, words: str) -> tuple[str, str]:
+def common_status(task: QueuedTask, words: str) -> dict[str, Any]:
+    """What the status of every kind of task contains; `words` are its state as a sentence."""
+    state_words, note = _words_and_note(task, words)
+    return {
+        "id": task.pk,
+        "state": task.state,
+        "over": task.over,
+        "cancel_wanted": task.cancel_wanted,
+        "words": state_words,
+        "note": note,
+        "error": task.error,
+        "hint": task.hint,
+    }
+
+
+def _words_and_note(task: QueuedTask, words: str) -> tuple[str, str]:
     """The state in words, and a note. Only a queued task has other words than the given ones."""
     if task.state != TaskState.QUEUED:
         return words, ""
