@@ -59,7 +59,7 @@ class HotSettings:
     delays: bool
     persist_interval_us: int
     new_entries_check_delay_us: int
-    checks_on_time: bool
+    checks_late: bool
 
     @classmethod
     def of(cls, topic: TopicOfSettings) -> HotSettings:
@@ -69,6 +69,8 @@ class HotSettings:
             return topic.cluster.setting(name, topic)
 
         rate = setting("managedLedgerDefaultMarkDeleteRateLimit")
+        check_delay_us = setting("managedLedgerNewEntriesCheckDelayInMillis") * 1000
+        late_us = topic.runtime.option("newEntriesCheckLateness").nominal_us
         return cls(
             ttl_us=setting("ttlDurationDefaultInSeconds") * _SECOND_US,
             deduplicates=setting("brokerDeduplicationEnabled"),
@@ -80,6 +82,6 @@ class HotSettings:
             ahead_per_subscription=setting("keySharedLookAheadMsgInReplayThresholdPerSubscription"),
             delays=setting("delayedDeliveryEnabled"),
             persist_interval_us=_SECOND_US // rate if rate else 0,
-            new_entries_check_delay_us=setting("managedLedgerNewEntriesCheckDelayInMillis") * 1000,
-            checks_on_time=topic.runtime.option("newEntriesCheckLateness").nominal_us == 0,
+            new_entries_check_delay_us=check_delay_us,
+            checks_late=check_delay_us > 0 and late_us > 0,
         )

@@ -204,7 +204,7 @@ def flow_of(producer: ProducerOfFastPath) -> Flow | None:
         or topic.appends is not None
         or not stores_only(topic)
         or (producer.intervals is None and producer.every_us < topic.hot.new_entries_check_delay_us)
-        or not (topic.hot.checks_on_time or topic.hot.new_entries_check_delay_us == 0)
+        or topic.hot.checks_late
         or not all(
             _sends_only(replicator, runtime.clusters[peer].topics.get(topic.name))
             for peer, replicator in topic.replicators.items()
