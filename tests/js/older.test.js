@@ -133,3 +133,16 @@ test("a run includes gaps of up to three entries", () => {
   forRuns(Uint16Array.from([1, 1, 0, 0, 1, 0, 0, 0, 0, 1]), 1, (first, last) => runs.push([first, last]));
   assert.deepEqual(runs, [[0, 4], [9, 9]]);
 });
+
+test("an empty tile of a topic that did not exist at that instant is not kept: it is requested again", async () => {
+  const answers = [{ level: 0, length: 0, kind: [], first: 0 }, { level: 0, length: 700, kind: new Array(512).fill(0), first: 0 }];
+  let asked = 0;
+  const tiles = makeTiles({ get: async () => answers[asked++], base: "/labs/x/", onTile: () => {} });
+  const which = { branch: 0, cluster: "a", topic: "orders", index: 0 };
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  assert.equal(tiles.entries(which), null);
+  await settled();
+  assert.equal(tiles.entries(which), null);
+  await settled();
+  assert.deepEqual([asked, tiles.entries(which).kind.length], [2, 512]);
+});

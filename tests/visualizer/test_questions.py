@@ -84,6 +84,14 @@ async def test_tiles_of_level_0_are_the_cells(ask, world):
     assert tile["kind"] == cells["kind"] and tile["length"] == cells["length"] and tile["full"] is False
 
 
+@pytest.mark.parametrize("level", [0, 1])
+async def test_a_topic_that_does_not_exist_at_this_instant_has_an_empty_tile(ask, level):
+    status, tile = await ask(f"tiles/0/a/deleted/{level}/0.json")
+    assert (status, tile["length"], tile["full"]) == (200, 0, False)
+    _, present = await ask(f"tiles/0/a/orders/{level}/0.json")
+    assert tile.keys() == present.keys()
+
+
 async def test_higher_tiles_count_what_they_cover(ask, world):
     kinds = world.cells("a", "orders", 0, 100_000)["kind"]
     for level in (1, 2, 3):
@@ -114,6 +122,7 @@ async def test_only_full_tiles_may_be_cached(made, monkeypatch):
         ("admin/stats/a/nothing.json", 404, "not-found"),
         ("admin/stats/z/orders.json", 404, "not-found"),
         ("admin/offload/a/orders.json", 404, "not-found"),
+        ("tiles/0/z/orders/0/0.json", 404, "not-found"),
         ("tiles/3/a/orders/0/0.json", 409, "other-branch"),
         ("tiles/0/a/orders/99/0.json", 400, "bad-argument"),
         ("rows.json?first=-1", 400, "bad-argument"),

@@ -24,7 +24,7 @@ from visualizer.questions.events import events
 from visualizer.questions.node_messages import node_messages
 from visualizer.questions.passages import landmarks, passages
 from visualizer.questions.reading import SEARCHED_ROWS, causes_of, rows_at
-from visualizer.questions.tiles import tile
+from visualizer.questions.tiles import absent_tile, tile
 
 CAUSES_SHOWN = 200
 """Most links of a chain of causes. Longer ones end in `more`."""
@@ -125,7 +125,13 @@ def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int,
             f"The lab shows branch {session.world.branch}, not {branch}.",
             "Switch to that branch first.",
         )
-    require_topic(session, cluster, topic)
+    require_logs(session)
+    held = session.world.topics.get(cluster)
+    if held is None:
+        known = ", ".join(session.world.topics)
+        raise Refused("not-found", f"There is no cluster {cluster[:80]!r}.", f"Clusters are {known}.")
+    if topic not in held:
+        return absent_tile(level, index)
     return (yield from tile(session, cluster, topic, level, index))
 
 
@@ -133,13 +139,6 @@ def require_logs(session: Session) -> None:
     """Raise Refused unless the lab's protocol has logs."""
     if not session.world.topics:
         raise Refused("no-logs", "This lab has no clusters with logs.", "See the event list and the summary.")
-
-
-def require_topic(session: Session, cluster: str, topic: str) -> None:
-    topics = session.world.topics
-    if topic not in topics.get(cluster, ()):
-        known = ", ".join(f"{name}/{key}" for name, held in topics.items() for key in held)
-        raise Refused("not-found", f"There is no topic {topic} in {cluster}.", f"Topics are {known}.")
 
 
 COUNTED = frozenset({"summary", "inputs", "why-duplicates", "messages", "story"})

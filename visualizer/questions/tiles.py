@@ -23,6 +23,10 @@ PARTS = 4
 """Cells of one level that are one cell of the next."""
 
 
+COLUMNS = ("kind", "producer", "number", "size", "snapshot")
+"""Columns of cells in a tile of level 0."""
+
+
 def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> Work:
     """One tile as the page gets it. A `full` one never changes."""
     span = CELLS * PARTS**level
@@ -44,13 +48,26 @@ def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> 
     return {**head, "counts": {str(kind): values for kind, values in sorted(counts.items())}}
 
 
+def absent_tile(level: int, index: int) -> dict[str, Any]:
+    """The tile of a topic that does not exist at the instant shown.
+
+    A page asks for what its last frame showed. The lab may have moved since then to an instant before the
+    topic was created or after it was deleted.
+    """
+    span = PARTS**level
+    head = {"level": level, "index": index, "first": index * CELLS * span, "span": span}
+    return {**head, "length": 0, "full": False} | (
+        {name: [] for name in COLUMNS} | {"names": {}} if level == 0 else {"counts": {}}
+    )
+
+
 def _cells_of(session: Session, cluster: str, topic: str, first: int, head: dict[str, Any]) -> dict[str, Any]:
     """A tile of level 0. Trimmed entries are filled with -1."""
     cells = session.world.cells(cluster, topic, first, CELLS)
     trimmed = min(CELLS, max(0, cells["first"] - first))
     columns = {
         name: [-1] * trimmed + cells[name][: CELLS - trimmed]
-        for name in ("kind", "producer", "number", "size", "snapshot")
+        for name in COLUMNS
     }
     return {**head, **columns, "names": cells["names"]}
 

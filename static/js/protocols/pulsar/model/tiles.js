@@ -27,6 +27,7 @@ export function makeTiles({ get, base, onTile }) {
   let version = 0;
 
   function keep(key, tile) {
+    if (tile.length === 0) return; // the lab has moved to an instant without this topic, and may move back
     tiles.delete(key);
     tiles.set(key, tile);
     if (tiles.size > KEPT) tiles.delete(tiles.keys().next().value);
