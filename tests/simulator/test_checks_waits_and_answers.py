@@ -75,6 +75,14 @@ SHADOWED = (
     "{topic: orders, cluster: eu, every: 50ms, stop: 4s}}\n"
     "commands: [{at: 1s, do: topic.crash, cluster: eu, topic: dark, downtime: 2s}]\n"
 )
+# Pulsar accepts any existing topic on the list. Here neither of the two is a shadow of the topic that feeds it.
+LISTED = (
+    SHADOWED.replace(", shadowOf: orders}", "}, late: {clusters: [eu], shadowOf: dark}")
+    .split("commands:")[0]
+    .replace("until: 6s", "until: 9s")
+    .replace("InSeconds: 1", "InSeconds: 3")
+    + "commands: [{at: 3s, do: shadow.set, cluster: eu, topic: orders, shadows: [orders, late]}]\n"
+)
 
 
 def expires_after(given_us):
@@ -82,7 +90,9 @@ def expires_after(given_us):
 
 
 @pytest.mark.parametrize(
-    "text", [EXPIRING, SET_LATER, SHADOWED], ids=["from-the-start", "set-later", "shadow"]
+    "text",
+    [EXPIRING, SET_LATER, SHADOWED, LISTED],
+    ids=["from-the-start", "set-later", "shadow", "listed-topics"],
 )
 def test_expiry_in_time_breaks_nothing(text):
     assert broken_claims(text) == set()
@@ -100,8 +110,14 @@ def test_expiry_in_time_breaks_nothing(text):
             "_expired",
             lambda self, index: upkeep.published_us(self.topic, index) + 500_000 < self.runtime.now_us,
         ),
+        (
+            LISTED,
+            ShadowReplicator,
+            "_expired",
+            lambda self, index: upkeep.published_us(self.topic, index) + 500_000 < self.runtime.now_us,
+        ),
     ],
-    ids=["sent", "too-early", "set-later", "shadow"],
+    ids=["sent", "too-early", "set-later", "shadow", "listed-topics"],
 )
 def test_expiry_out_of_time_is_detected(text, place, name, rule, monkeypatch):
     monkeypatch.setattr(place, name, rule)

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from simulator.checks.check import Check
-from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch, position
+from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch
 from simulator.checks.table import Table
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
@@ -35,7 +35,6 @@ class ExpiredMessages(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
-        self.sources = {name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of}
         self.batching = frozenset(name for name, spec in scenario.producers.items() if spec.batch > 1)
         self.ttl = SettingsInForce(scenario, TTL)
         declared = [
@@ -50,12 +49,7 @@ class ExpiredMessages(Check):
         self.published: dict[int, tuple[int, Table]] = {}  # producer -> (first sequence id, instants)
 
     def copy_into(self, copy: Self) -> None:
-        copy.topics, copy.sources, copy.batching, copy.since = (
-            self.topics,
-            self.sources,
-            self.batching,
-            self.since,
-        )
+        copy.topics, copy.batching, copy.since = self.topics, self.batching, self.since
         copy.ttl = self.ttl.copy()
         copy.published = {
             producer: (first, table.copy()) for producer, (first, table) in self.published.items()
@@ -124,10 +118,9 @@ class ExpiredMessages(Check):
         )
         for row in (*(one for one in passed if stretch.name(one[4]) not in self.batching), *expired):
             yield from self._too_early(stretch, *row)
-        for seq, at_us, cluster, topic, *place in _between(
-            stretch.of("shadow.entry-skipped"), first, last
-        ).records("at_us", "cluster", "topic", "ledger", "entry"):
-            yield from self._skipped(stretch, known, seq, at_us, cluster, topic, tuple(place))
+        skipped = _between(stretch.of("shadow.entry-skipped"), first, last)
+        for (cluster,), entries in skipped.groups("cluster"):
+            yield from self._skipped(stretch, known, cluster, entries)
 
     def _too_early(
         self,
@@ -155,25 +148,24 @@ class ExpiredMessages(Check):
             )
 
     def _skipped(
-        self,
-        stretch: Stretch,
-        known: Knowledge,
-        seq: int,
-        at_us: int,
-        cluster: int,
-        topic: int,
-        place: tuple[int, int],
+        self, stretch: Stretch, known: Knowledge, cluster: int, entries: Rows
     ) -> Iterator[tuple[int, str]]:
-        """Entries that were not announced to a shadow: the source's time to live counts."""
-        name = stretch.name(topic)
-        source = stretch.number(
-            self.sources[base_of(self.topics, name)] + name[len(base_of(self.topics, name)) :]
-        )
-        log = known.logs.of(cluster, source)
-        index, found = log.find(np.array([position(*place)]), np.array([seq]))
-        producer, sequence_id = (int(log.values(column, index)[0]) for column in ("producer", "sequence_id"))
-        if found[0] and producer >= 0:
-            yield from self._too_early(stretch, seq, at_us, cluster, source, producer, sequence_id)
+        """Entries that were not announced to a shadow: their source's time to live counts.
+
+        Any topic can be on the list of several sources (`internalSetShadowTopic` checks only that it exists),
+        so the source is the topic whose log has the position. Ledgers belong to one topic of a cluster.
+        """
+        positions = entries.positions()
+        for (at_cluster, source), log in known.logs.known():
+            if at_cluster != cluster:
+                continue
+            index, found = log.find(positions, entries.seqs)
+            producers, ids = log.values("producer", index), log.values("sequence_id", index)
+            for row in np.flatnonzero(found & (producers >= 0)).tolist():
+                seq, at_us = int(entries.seqs[row]), int(entries["at_us"][row])
+                yield from self._too_early(
+                    stretch, seq, at_us, cluster, source, int(producers[row]), int(ids[row])
+                )
 
     def _ttl_us(self, stretch: Stretch, cluster: int, topic: int) -> int:
         return self.ttl.value(stretch.name(cluster), base_of(self.topics, stretch.name(topic))) * _SECOND_US
