@@ -22,7 +22,12 @@ MESSAGES_MAX = 4
 SEQUENCE_IDS = 200
 """Messages are named by sequence ids below this: those of the first seconds."""
 
-_PLAIN = {"share": ("10%", "50%"), "distribution": ("1ms", "80ms", "2s"), "position": ("earliest", "latest")}
+_PLAIN = {
+    "share": ("10%", "50%"),
+    "distribution": ("1ms", "80ms", "2s"),
+    "position": ("earliest", "latest"),
+    "entry-position": ("0:0", "1:4", "200:7"),
+}
 _SECTIONS = {
     "cluster": "clusters",
     "producer": "producers",

@@ -76,5 +76,5 @@ def parse_position(text: object) -> tuple[int, int]:
     """(1, 4) of "1:4"; entry -1 is before the first of its ledger."""
     match = POSITION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise Wrong(f'"{text}" is not a position', "write ledger:entry, such as 1:4, or earliest or latest")
+        raise Wrong(f'"{text}" is not a position', "write ledger:entry, such as 1:4")
     return int(match[1]), int(match[2])

@@ -46,6 +46,7 @@ SAMPLES = {
     "integer": 4,
     "boolean": True,
     "position": "1:4",
+    "entry-position": "1:4",
     "distribution": {"distribution": "uniform", "low": "1ms", "high": "2ms"},
     "setting-name": "replicationStartAt",
     "setting-value": "earliest",
@@ -257,3 +258,15 @@ def test_the_given_command_is_not_modified():
 
 def test_marker_types_of_commands_are_those_of_the_trace():
     assert tuple(MARKER_TYPES) == MARKER_WORDS
+
+
+def test_a_message_brings_the_position_of_an_entry():
+    with pytest.raises(CommandError) as caught:
+        normalise_command({"do": "producer.send", "producer": "p", "position": "earliest"}, NAMES)
+    assert (caught.value.code, caught.value.hint) == ("bad-value", "write ledger:entry, such as 1:4")
+    for command, position in (("producer.send", "1:-1"), ("subscription.reset", "earliest")):
+        given = {**sample(command), "position": position}
+        assert normalise_command(given, NAMES)["position"] == position
+    with pytest.raises(CommandError) as caught:
+        normalise_command({**sample("subscription.reset"), "position": "first"}, NAMES)
+    assert caught.value.hint == "write ledger:entry, such as 1:4, or earliest or latest"

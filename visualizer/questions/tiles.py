@@ -65,10 +65,7 @@ def _cells_of(session: Session, cluster: str, topic: str, first: int, head: dict
     """A tile of level 0. Trimmed entries are filled with -1."""
     cells = session.world.cells(cluster, topic, first, CELLS)
     trimmed = min(CELLS, max(0, cells["first"] - first))
-    columns = {
-        name: [-1] * trimmed + cells[name][: CELLS - trimmed]
-        for name in COLUMNS
-    }
+    columns = {name: [-1] * trimmed + cells[name][: CELLS - trimmed] for name in COLUMNS}
     return {**head, **columns, "names": cells["names"]}
 
 

@@ -26,10 +26,18 @@ def _read_partition(node: Node, key: Key, path: str, reader: Reading) -> str:
     return node.text
 
 
-def _read_position(node: Node, key: Key, path: str, reader: Reading) -> str:
-    if node.value not in ("earliest", "latest"):
-        names.parse_position(node.plain())
+def _read_entry_position(node: Node, key: Key, path: str, reader: Reading) -> str:
+    names.parse_position(node.plain())
     return node.value
+
+
+def _read_position(node: Node, key: Key, path: str, reader: Reading) -> str:
+    if node.value in ("earliest", "latest"):
+        return node.value
+    try:
+        return _read_entry_position(node, key, path, reader)
+    except Wrong as wrong:
+        raise Wrong(wrong.what, f"{wrong.right}, or earliest or latest", wrong.code) from None
 
 
 def _read_pairs(node: Node, key: Key, path: str, reader: Reading) -> Any:
@@ -118,6 +126,7 @@ KINDS: dict[str, Kind] = {
     "position": Kind(
         "ledger:entry, earliest or latest", pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position
     ),
+    "entry-position": Kind("ledger:entry", pattern(r"\d+:(-1|\d+)"), _read_entry_position),
     "address": ADDRESS,
     "addresses": list_of(ADDRESS, "a list of topics"),
     "partitions-by-cluster": Kind(

@@ -200,7 +200,7 @@ SEND: tuple[Command, ...] = (
             PRODUCER,
             Key(
                 "position",
-                "position",
+                "entry-position",
                 "the message brings its own position, as those of a shadow replicator do",
             ),
             Key("partition", "integer", "to this partition", minimum=0, maximum=255),
