@@ -87,7 +87,8 @@ class Link:
             # Rounded up: a byte is never early.
             now_us += (size_bytes * MICROSECONDS_PER_SECOND + bandwidth - 1) // bandwidth
             self.free_at_us = now_us
-        return now_us + self.latency_us(draw_index)
+        constant_us = self.constant_us
+        return now_us + (self.sampler.at(draw_index) if constant_us is None else constant_us)
 
     def cut(self) -> None:
         """Take the link down: nothing can be sent, and what has not left the source is lost."""

@@ -50,8 +50,9 @@ class SharedColumn:
     def extend_at(self, length: int, values: np.ndarray) -> None:
         """`append_at` for many values, int64."""
         known = min(len(values), len(self.values) - length)
-        for offset in range(known):
-            self.append_at(length + offset, int(values[offset]))
+        if known > 0 and not np.array_equal(self.view(length, length + known), values[:known]):
+            for offset in range(known):  # states the first difference
+                self.append_at(length + offset, int(values[offset]))
         if length + known > len(self.values):
             raise AssertionError(
                 f"column holds {len(self.values)} values, so index {length} would leave a gap"

@@ -130,7 +130,10 @@ class System(Clock):
         seq = self._counted
         if seq is None:  # the caller fetched `emit` before the last of the existing rows
             return self.emit(row)
-        self.write_to(self.trace, seq + 1)
+        if seq + 1 < self.trace.length:
+            self._counted = seq + 1
+        else:
+            self.write_to(self.trace, seq + 1)
         return seq
 
     def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:

@@ -24,7 +24,8 @@ _COLUMNS = (
     "replicate_to",
 )
 
-_UNSAID = {"batch": 0, "origin": -1}
+_NO_BATCH, _NO_ORIGIN = 0, -1
+_UNSAID = {"batch": _NO_BATCH, "origin": _NO_ORIGIN}
 """Values of a reserved number in the columns that are set later."""
 
 
@@ -67,35 +68,50 @@ class MessageTable:
         that continues from a later checkpoint.
         """
         missing = number - len(self.producer)
-        if missing == 0:
-            (
-                producer,
-                sequence_id,
-                published_us,
-                size_bytes,
-                key,
-                batch,
-                deliver_at_us,
-                origin,
-                replicate_to,
-            ) = self._appends
-            producer(values[0])
-            sequence_id(values[1])
-            published_us(values[2])
-            size_bytes(values[3])
-            key(values[4])
-            batch(values[5])
-            deliver_at_us(values[6])
-            origin(values[7])
-            replicate_to(values[8])
+        if missing < 0:
+            self._write_again(number, values)
             return
-        for name, value in zip(_COLUMNS, values, strict=True):
-            column = getattr(self, name)
-            not_reported = _UNSAID.get(name)
-            if missing > 0:
-                column.extend([not_reported or 0] * (missing + 1))
-            if not_reported is None or column[number] == not_reported:
-                column[number] = value
+        if missing > 0:
+            for name in _COLUMNS:
+                getattr(self, name).extend([_UNSAID.get(name, 0)] * missing)
+        (
+            producer,
+            sequence_id,
+            published_us,
+            size_bytes,
+            key,
+            batch,
+            deliver_at_us,
+            origin,
+            replicate_to,
+        ) = self._appends
+        producer(values[0])
+        sequence_id(values[1])
+        published_us(values[2])
+        size_bytes(values[3])
+        key(values[4])
+        batch(values[5])
+        deliver_at_us(values[6])
+        origin(values[7])
+        replicate_to(values[8])
+
+    def _write_again(self, number: int, values: tuple[int, ...]) -> None:
+        """Write a message that a replay reached, or whose number was reserved."""
+        (
+            self.producer[number],
+            self.sequence_id[number],
+            self.published_us[number],
+            self.size_bytes[number],
+            self.key[number],
+            batch,
+            self.deliver_at_us[number],
+            origin,
+            self.replicate_to[number],
+        ) = values
+        if self.batch[number] == _NO_BATCH:
+            self.batch[number] = batch
+        if self.origin[number] == _NO_ORIGIN:
+            self.origin[number] = origin
 
     def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
         """`put` for messages `first`…, each a separate entry: per column one value each, or one for all."""
