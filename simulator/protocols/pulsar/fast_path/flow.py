@@ -279,7 +279,10 @@ def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
         or any(subscription.dispatcher.sessions for subscription in remote.subscriptions.values())
     ):
         return False
-    if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.ledgers[-1].id != replicator.seen_in:
+    if (
+        len(replicator.topic.log.ledgers) > 1
+        and replicator.topic.log.ledgers[-1].id != replicator.ledger_receipts.ledger
+    ):
         return False  # the first receipt of the open ledger is still a pending event
     if replicator.broken.is_closing or replicator.held.active:
         return False  # entries on the wire or receipts do not arrive when they are due

@@ -117,17 +117,6 @@ class HeldConnection:
 
     # --- receipts
 
-    def receipt(self, index: int) -> int:
-        """Send the receipt of an entry that is stored; returns the instant of its arrival."""
-        replicator, receipts = self.replicator, self.replicator.receipts
-        receipt_us = replicator.runtime.now_us + replicator.back.latency_us(replicator.draw_base + index)
-        receipt_us = NEVER_US if self.back else max(receipt_us, receipts.last_us)
-        receipts.last_us = receipt_us
-        receipts.pending.append((index, receipt_us))
-        if len(replicator.topic.log.ledgers) > 1 and not self.back:
-            replicator.see_border(index, receipt_us)
-        return receipt_us
-
     def _hold_receipts(self) -> None:
         replicator = self.replicator
         replicator.settle()
@@ -140,12 +129,13 @@ class HeldConnection:
     def _release_receipts(self) -> None:
         replicator, receipts = self.replicator, self.replicator.receipts
         due_us = replicator.runtime.now_us + replicator.back.latency_us(replicator.draw_base)
-        replicator.seen_in = NULL
+        replicator.ledger_receipts.ledger = NULL
         held = [index for index, _never_us in receipts.pending]
         receipts.pending.clear()
         receipts.last_us = due_us if held else 0
         for index in held:
             receipts.pending.append((index, due_us))
-            replicator.see_border(index, due_us)
+            if len(replicator.topic.log.ledgers) > 1:
+                replicator.ledger_receipts.expect(index, due_us)
         if held and replicator.stalled:
             replicator.runtime.schedule(due_us, replicator.rank, replicator.room, replicator.connection)

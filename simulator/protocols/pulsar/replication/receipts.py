@@ -82,7 +82,8 @@ class Receipts:
                 while at_us < write_us and pending and pending[0][0] == index + 1 and pending[0][1] <= now_us:
                     index, at_us = pending.popleft()
                 cursor.mark_delete_to(index)
-            self._persist_if_due(at_us)
+            if at_us - cursor.last_persist_us >= PERSIST_INTERVAL_US:
+                cursor.persist(at_us)
 
     def settled_cursor(self) -> Cursor:
         """A copy of the cursor with the due receipts applied; the cursor itself is not changed."""

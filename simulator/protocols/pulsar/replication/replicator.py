@@ -25,9 +25,10 @@ from simulator.protocols.pulsar.replication import entry_rules as replication_or
 from simulator.protocols.pulsar.replication.broken_process import BrokenProcess
 from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
 from simulator.protocols.pulsar.replication.copy_size import CopySize
-from simulator.protocols.pulsar.replication.held_connection import HeldConnection
+from simulator.protocols.pulsar.replication.held_connection import NEVER_US, HeldConnection
+from simulator.protocols.pulsar.replication.ledger_receipts import LedgerReceipts
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
-from simulator.protocols.pulsar.storage import retention, tail_read
+from simulator.protocols.pulsar.storage import tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
@@ -43,9 +44,7 @@ class Replicator:
 
     def __init__(self, topic: TopicOfReplicator, peer: str, mark_delete: int) -> None:
         runtime = topic.runtime
-        self.topic = topic
-        self.runtime = runtime
-        self.peer = peer
+        self.topic, self.runtime, self.peer = topic, runtime, peer
         self.peer_number = runtime.name(peer)
         self.origin_index = topic.cluster.index
         self.peer_bit = 1 << runtime.cluster_index(peer)
@@ -69,7 +68,7 @@ class Replicator:
         self.copy_size = CopySize(topic.cluster.name)
         self.last_arrival_us = 0
         self.border = Border(topic.log)
-        self.seen_in = NULL  # the ledger of its last receipts, while an earlier ledger is kept
+        self.ledger_receipts = LedgerReceipts(self)
         self.reading = self.stalled = False
         self.started_us = 0
         # the row that requested the present start; the last such row, without retries
@@ -248,7 +247,7 @@ class Replicator:
         self.wire.clear()
         self.receipts.pending.clear()
         self.stalled = False
-        self.seen_in = NULL
+        self.ledger_receipts.ledger = NULL
 
     def close(self, reason: str, cause: int, clean: bool, delivered: bool = False) -> None:
         """The topic leaves its broker; if not cleanly, receipts since the cursor's last write are lost.
@@ -295,14 +294,12 @@ class Replicator:
             return
         self.reading = True
         values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
+        pending = self.receipts.pending
         while (
             self.read_index < (self.tail.end if limited else log.length) and self.connecting.state == STARTED
         ):
-            if len(self.wire) + len(self.receipts.pending) >= size_max:
-                self.settle()
-                if len(self.wire) + len(self.receipts.pending) >= size_max:
-                    self._stall(size_max)
-                    break
+            if len(self.wire) + len(pending) >= size_max and not self._has_room(size_max):
+                break
             index = self.read_index
             self.read_index = index + 1
             if index < self.read_to and self.cursor.is_acknowledged(index):
@@ -394,7 +391,15 @@ class Replicator:
         if closing or ((held.there or held.released_us) and not held.arrives(argument)):
             return
         self.wire.popleft()
-        receipt_us = held.receipt(index)
+        receipts = self.receipts
+        sent_us = self.runtime.now_us
+        receipt_us = NEVER_US if held.back else sent_us + self.back.latency_us(self.draw_base + index)
+        if receipt_us < receipts.last_us:
+            receipt_us = receipts.last_us
+        receipts.last_us = receipt_us
+        receipts.pending.append((index, receipt_us))
+        if len(self.topic.log.ledgers) > 1 and not held.back:
+            self.ledger_receipts.expect(index, receipt_us)
         replication_order.store_at_peer(self, index, seq)
         if self.stalled and not held.back:
             self.runtime.schedule(receipt_us, self.rank, self.room, connection)
@@ -420,35 +425,29 @@ class Replicator:
         receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
         self.receipts.take_many(indices, receipts_us, now_us)
 
-    def see_border(self, index: int, receipt_us: int) -> None:
-        """Schedule the first receipt of a ledger as an event: earlier ledgers may be deleted then."""
-        ledgers = self.topic.log.ledgers
-        if len(ledgers) > 1 and index >= ledgers[1].first_index:
-            ledger = self.topic.log.position(index)[0]
-            if ledger != self.seen_in:
-                self.seen_in = ledger
-                self.runtime.schedule(receipt_us, self.rank, self.passed_border, (self.connection, index))
+    def _has_room(self, size_max: int) -> bool:
+        """Whether the queue has room once the due receipts are applied.
 
-    def passed_border(self, argument: tuple[int, int]) -> None:
-        """That receipt has arrived."""
-        connection, index = argument
-        if connection == self.connection:
-            retention.passed_border(self.topic, index, NULL)
-
-    def _stall(self, size_max: int) -> None:
-        """The queue is full: continue when receipts have brought it below nine tenths."""
+        A full queue continues when receipts have brought it below nine tenths.
+        """
+        receipts, pending, now_us = self.receipts, self.receipts.pending, self.runtime.now_us
+        if pending and pending[0][1] <= now_us:
+            receipts.settle(now_us)
+        in_flight = len(self.wire) + len(pending)
+        if in_flight < size_max:
+            return True
         self.stalled = True
-        pending, in_flight = self.receipts.pending, self.in_flight
         needed = min(in_flight - size_max * 9 // 10, in_flight - 1)  # a queue of one: when it is empty
         if 0 <= needed < len(pending):
             self.runtime.schedule(pending[needed][1], self.rank, self.room, self.connecting.number)
+        return False
 
     def room(self, connection: int) -> None:
         """A receipt arrived while stalled."""
         if connection != self.connecting.number or not self.stalled:
             return
-        self.settle()
-        in_flight = self.in_flight
+        self.receipts.settle(self.runtime.now_us)
+        in_flight = len(self.wire) + len(self.receipts.pending)
         if in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not in_flight:
             self.stalled = False
             self.read()

@@ -48,7 +48,7 @@ EVENTS = frozenset(
         "SnapshotController.tick",
         "Replicator.arrive",
         "Replicator.room",
-        "Replicator.passed_border",
+        "LedgerReceipts.first_arrived",
         "Replicator.check_for_new_entries",
         "Replicator.retry_now",
         "Dispatcher.check_for_new_entries",
