@@ -111,6 +111,15 @@ def test_an_unchecked_list_is_detected(text, monkeypatch):
     assert given(text)[-1] is True and LISTS in broken_claims(text)
 
 
+def test_a_list_of_a_namespace_that_the_cluster_does_not_have_is_refused():
+    text = written(
+        [f"{SET}: [a, b]", f"{SET}: [a, b], compareTopicPartitions: false"],
+        "shop/orders: {clusters: [b, c]}",
+        "t: {clusters: [b, c], namespace: shop/orders, exists: {b: 2, c: 2}}",
+    )
+    assert given(text) == [False, False] and broken_claims(text) == set()
+
+
 LISTS_ACCEPTED = {
     "equal": written([f"{SET}: [a, b]", f"{SET}: [a, b, c]", f"{SET_TOPIC}: [a, b]"]),
     "not-asked": written([f"{SET}: [a, b], compareTopicPartitions: false"], topics=UNEQUAL % 3),

@@ -137,7 +137,8 @@ class ListsAgreed(Administered):
 
     def _compared(self, cluster: str, namespace: str, listed: list[str], asked: bool) -> Iterator[str]:
         has = self.has
-        if has.rule == "before" or (has.rule == "implemented" and not asked) or cluster not in listed:
+        compares = has.rule != "before" and (has.rule != "implemented" or asked)
+        if not compares or cluster not in listed or (cluster, namespace) not in has.policies:
             return
         present = has.namespace_list(cluster, namespace)
         for name in listed:
