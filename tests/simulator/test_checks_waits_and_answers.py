@@ -5,6 +5,7 @@ Each rule violated on purpose is detected, and correct runs break nothing.
 
 import pytest
 
+from simulator import load_scenario_text
 from simulator.protocols.pulsar import system
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
 from simulator.protocols.pulsar.checks.ack_sync_requests import AckSyncRequests
@@ -27,6 +28,7 @@ from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError
+from simulator.world import World
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 from tests.simulator.test_migration import BASE, CLEAN_UP, START, SWITCH
 
@@ -435,6 +437,18 @@ def does_nothing(runtime, arguments, begin):
 def test_requests_answered_against_the_rules_are_detected(command, handler, claim, monkeypatch):
     monkeypatch.setitem(system._HANDLERS, command, handler)
     assert broken_claims(ADMIN) == {claim}
+
+
+def test_a_namespace_is_created_only_where_its_tenant_is(monkeypatch):
+    create = "  - {%s, do: namespace.create, cluster: green, namespace: acme/shop}\n"
+    text = BASE + f"commands:\n  - {{{START}}}\n" + create % "at: 500ms" + create % "at: 3s"
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    answers = [(given["code"], given["error"]) for given in world.summary()["commands"] if not given["ok"]]
+    assert answers == [("404", "Tenant does not exist"), ("409", "Namespace already exists")]
+    assert broken_claims(text) == set()
+    monkeypatch.setitem(system._HANDLERS, "namespace.create", does_nothing)
+    assert broken_claims(text) == {SENSIBLE}
 
 
 # --- enforced schemas

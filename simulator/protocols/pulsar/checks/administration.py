@@ -101,6 +101,13 @@ class Administration:
             "replicationTopicCreation", OPTIONS["replicationTopicCreation"].default
         )
         self.policies = _policies(scenario)
+        # (cluster, tenant) of the tenants that can migrate
+        self.tenants: dict[tuple[str, str], None] = {
+            (cluster, topic.tenant): None
+            for topic in scenario.topics.values()
+            if topic.tenant in scenario.tenants
+            for cluster in topic.clusters
+        }
         self.lists = _declared_lists(scenario)
         self.lists_unknown: dict[str, None] = {}
         self.settings: dict[tuple[str, str], Any] = {}
@@ -126,6 +133,7 @@ class Administration:
         copy.scenario, copy.rule = self.scenario, self.rule
         for name in (
             "policies",
+            "tenants",
             "lists",
             "lists_unknown",
             "settings",
@@ -260,6 +268,10 @@ class Administration:
             }
         elif row.reason == "namespace":
             self.policies.pop((row.cluster, row.detail), None)
+        elif row.reason == "tenant" and row.kind == "resource.created":
+            self.tenants[row.cluster, row.detail] = None
+        elif row.reason == "tenant":
+            self.tenants.pop((row.cluster, row.detail), None)
 
     def _follow_policy(self, row: Row) -> None:
         whose, _, value = row.detail.partition(": ")

@@ -65,6 +65,9 @@ class PolicyRequests(Administered):
         there = (given["cluster"], given["namespace"]) in self.has.policies
         if command == _CREATE:
             yield from ("it was there",) if there else ()
+            tenant = given["namespace"].partition("/")[0]
+            if tenant in self.has.scenario.tenants and (given["cluster"], tenant) not in self.has.tenants:
+                yield "there is no such tenant"
             return
         if not there:
             yield "there is no such namespace"

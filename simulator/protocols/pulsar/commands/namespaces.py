@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.commands.named import cluster_up
 from simulator.protocols.pulsar.creation import enforcement, policies, set_clusters
+from simulator.protocols.pulsar.migration.resources import TENANT
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
 
@@ -30,8 +31,16 @@ def _present(runtime: Pulsar, arguments: dict) -> Cluster:
 
 
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """namespace.create: with default policies."""
+    """namespace.create: with default policies.
+
+    The tenant must exist (`validateClusterForTenantAsync`). Only tenants that can migrate may be missing.
+    """
     cluster, namespace = cluster_up(runtime, arguments["cluster"]), arguments["namespace"]
+    tenant = namespace.partition("/")[0]
+    if tenant in runtime.scenario.tenants and (TENANT, tenant) not in runtime.directory[cluster.name]:
+        raise CommandError(
+            "404", "Tenant does not exist", f"{cluster.name} gets {tenant} when it is migrated there"
+        )
     if policies.of_namespace(runtime, cluster.name, namespace) is not None:
         raise CommandError(
             "409", "Namespace already exists", f"{cluster.name} has {namespace}; change its policies instead"

@@ -17,7 +17,7 @@ NAMESPACES: tuple[Command, ...] = (
         "namespace.create",
         "create a namespace in one cluster",
         (ADMIN_CLUSTER, _NAMESPACE),
-        refusals=("409", "cluster-down"),
+        refusals=("404", "409", "cluster-down"),
         label="create a namespace",
         consequence="{namespace} exists in {cluster} with default policies.",
     ),
