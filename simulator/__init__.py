@@ -11,7 +11,7 @@ from simulator.protocols.table import (
     tables_of,
 )
 from simulator.scenarios.builtin import scenario_names
-from simulator.scenarios.commands import COMMANDS, CommandError
+from simulator.scenarios.commands import COMMANDS, CommandError, normalise_command
 from simulator.scenarios.families import FAMILY_MECHANISMS
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
@@ -47,6 +47,7 @@ __all__ = [
     "load_scenario",
     "load_scenario_text",
     "names_of",
+    "normalise_command",
     "parse_duration",
     "scenario_names",
     "sites_of",

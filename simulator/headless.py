@@ -21,6 +21,7 @@ from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
 from simulator.scenarios.units import parse_duration
 from simulator.system.admin_tools import AdminError, with_notes
+from simulator.trace.json_lines import full_meta
 from simulator.version import ENGINE_VERSION
 from simulator.world import World
 
@@ -186,6 +187,12 @@ def list_scenarios(out: TextIO, *, as_json: bool = False) -> int:
             f"{' '.join(row.watch.split())}\n"
         )
     return EXIT_FINE
+
+
+def meta_of_trace(world: World) -> dict[str, Any]:
+    """The metadata that a file with the rows up to now has."""
+    trace = world.trace.prefix(world.seq)
+    return full_meta(trace, trace_meta(world))
 
 
 def trace_meta(world: World) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from visualizer.pages import my_labs as mine
 from visualizer.questions import questions
 from visualizer.questions.arguments import DIGITS
 from visualizer.setups import views as setups
+from visualizer.sharing import views as sharing
 
 
 class Whole:
@@ -50,6 +51,10 @@ urlpatterns = [
     path("labs/", views.labs, name="labs"),
     path("labs/mine/", mine.listed, name="my-labs"),
     path("labs/<slug:lab_id>/", views.lab_page, name="lab"),
+    path("run/", sharing.shared_run, name="shared-run"),
+    path("labs/<slug:lab_id>/run.json", sharing.run_document, name="run-document"),
+    path("labs/<slug:lab_id>/scenario.yaml", sharing.scenario_file, name="scenario-file"),
+    path("labs/<slug:lab_id>/trace.jsonl", sharing.trace_file, name="trace-file"),
     path("labs/<slug:lab_id>/replay/", views.replay, name="replay"),
     path("labs/<slug:lab_id>/copy/", mine.copy, name="copy-lab"),
     path("labs/<slug:lab_id>/rename/", mine.rename, name="rename-lab"),

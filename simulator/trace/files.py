@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from simulator.trace.json_lines import (
-    FILE_FORMAT,
     METADATA_KEY,
     TraceFileError,
     check_seq,
     checked_meta,
     event_code,
     fill_trace,
+    full_meta,
     json_line_rows,
     json_lines_meta,
     write_json_lines,
@@ -63,16 +63,9 @@ def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
     writer = {".parquet": _write_parquet, ".jsonl": write_json_lines}.get(path.suffix)
     if writer is None:
         raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")
-    full_meta = {
-        "format": FILE_FORMAT,
-        **meta,
-        "trace_sha256": trace.digest(),
-        "rows": len(trace),
-        "names": trace.names,
-    }
     partial = path.with_name(path.name + ".partial")
     try:
-        writer(partial, trace, full_meta)
+        writer(partial, trace, full_meta(trace, meta))
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

@@ -40,6 +40,17 @@ def _lines_of(path: Path) -> Iterator[IO[str]]:
         raise TraceFileError(f"{path.name} is not a complete gzip file: {error}") from error
 
 
+def full_meta(trace: Trace, meta: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a file with this trace; `meta` is about the run that made it."""
+    return {
+        "format": FILE_FORMAT,
+        **meta,
+        "trace_sha256": trace.digest(),
+        "rows": len(trace),
+        "names": trace.names,
+    }
+
+
 def json_lines_meta(path: Path) -> dict[str, Any]:
     """The metadata in the first line of a file."""
     with _lines_of(path) as lines:

@@ -159,6 +159,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "summary": {},
     "admin": {"tool": "stats-internal", "cluster": "a", "topic": "orders"},
     "inputs": {},
+    "trace-head": {},
     "tile": {"branch": 0, "cluster": "a", "topic": "orders", "level": 6, "index": 0},
     "why-duplicates": {},
     "messages": {"failover": 0, "kind": "stranded", "cause": "", "first": 0, "limit": 50},
@@ -267,6 +268,7 @@ async def test_the_loop_continues_while_a_run_is_counted(lab, work):
             "landmarks",
             "summary",
             "inputs",
+            "trace-head",
             "why-duplicates",
             "what-if",
         }

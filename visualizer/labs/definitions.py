@@ -79,16 +79,21 @@ def new_lab(given: dict[str, Any]) -> NewLab:
                 "Give scenario, yaml or recording, and perhaps seed, set or at_us.",
             )
     seed = given.get("seed")
+    check_seed(seed)
+    _room_for_one_more()
+    scenario = requested_scenario(given, seed)
+    check_recording(scenario)
+    return _store(scenario, _instant(given.get("at_us"), scenario))
+
+
+def check_seed(seed: Any) -> None:
+    """Raise Refused unless it is a seed, or None for the scenario's own."""
     if seed is not None and (type(seed) is not int or not 0 <= seed <= SEED_LIMIT):
         raise Refused(
             "bad-seed",
             "The seed is not a whole number that JavaScript can represent.",
             f"Give one from 0 to {SEED_LIMIT}.",
         )
-    _room_for_one_more()
-    scenario = _requested_scenario(given, seed)
-    check_recording(scenario)
-    return _store(scenario, _instant(given.get("at_us"), scenario))
 
 
 def check_recording(scenario: Any) -> None:
@@ -248,7 +253,11 @@ def run_again(
     return made
 
 
-def _requested_scenario(given: dict[str, Any], seed: int | None) -> Any:
+def requested_scenario(given: dict[str, Any], seed: int | None) -> Any:
+    """The scenario of {"scenario": name}, {"yaml": text} or {"recording": digest}, with "set" applied.
+
+    Raises Refused or ScenarioError.
+    """
     name, text, overrides = given.get("scenario"), given.get("yaml"), _overrides(given.get("set"))
     if sum(one is not None for one in (name, text, given.get("recording"))) != 1:
         raise Refused(

@@ -47,20 +47,13 @@ def create_lab(request: HttpRequest) -> HttpResponse:
     A text with errors is answered with status 400 and every problem.
     """
     if not may_post(request):
-        return JsonResponse(
-            {
-                "code": "foreign-origin",
-                "error": "This page belongs to another site.",
-                "hint": "Open the lab from its own gallery.",
-            },
-            status=403,
-        )
+        return foreign_origin()
     try:
         made = new_lab(_given(request))
     except Refused as refused:
         return refusal(refused)
     except ScenarioError as error:
-        return JsonResponse(_problems(error), status=400)
+        return JsonResponse(problems_of(error), status=400)
     if "json" in request.content_type:
         return JsonResponse(
             {"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])},
@@ -80,7 +73,20 @@ def _given(request: HttpRequest) -> dict[str, Any]:
     return json_object(request.body, '{"scenario": "two-regions"}')
 
 
-def _problems(error: ScenarioError) -> dict[str, Any]:
+def foreign_origin() -> HttpResponse:
+    """The answer to a POST from a page of another site."""
+    return JsonResponse(
+        {
+            "code": "foreign-origin",
+            "error": "This page belongs to another site.",
+            "hint": "Open the lab from its own gallery.",
+        },
+        status=403,
+    )
+
+
+def problems_of(error: ScenarioError) -> dict[str, Any]:
+    """Every problem of a scenario's text, as JSON."""
     problems = [
         {
             "line": problem.line,

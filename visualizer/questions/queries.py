@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION, NotOffered
+from simulator.headless import meta_of_trace
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.latest import latest
@@ -112,6 +113,13 @@ def inputs(session: Session) -> Work:
     }
 
 
+def trace_head(session: Session) -> Work:
+    """The metadata of the trace up to the instant shown, as a trace file has it (docs/trace.md)."""
+    world = session.world
+    head = yield in_thread(lambda: meta_of_trace(world))
+    return {**head, "branch": world.branch}
+
+
 def brokers(session: Session) -> Work:
     """The load of the declared brokers over time, and the latency of what they send."""
     require_logs(session)
@@ -141,7 +149,7 @@ def require_logs(session: Session) -> None:
         raise Refused("no-logs", "This lab has no clusters with logs.", "See the event list and the summary.")
 
 
-COUNTED = frozenset({"summary", "inputs", "why-duplicates", "messages", "story"})
+COUNTED = frozenset({"summary", "inputs", "trace-head", "why-duplicates", "messages", "story"})
 """Requests that may take seconds in a long run. The page shows that one is running."""
 
 
@@ -187,6 +195,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "summary": summary,
     "admin": admin,
     "inputs": inputs,
+    "trace-head": trace_head,
     "tile": tile_of,
     "why-duplicates": stories.why_duplicates,
     "messages": stories.messages,

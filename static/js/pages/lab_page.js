@@ -12,6 +12,7 @@ import { makeRequests } from "../wire/http.js";
 import { ownerToken } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
 import { reduce } from "../model/reduce.js";
+import { selectionOf } from "../model/view_address.js";
 import { whatIsWatched } from "../model/watched.js";
 import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
 import { makeLoop } from "../playback/loop.js";
@@ -42,7 +43,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   const token = ownerToken(root.dataset.labId, window.location, storageOf(window), window.history);
   const requests = makeRequests(fetcher, found(root, "input[name=csrfmiddlewaretoken]")?.value ?? "");
   /** @type {Held} */
-  const held = { state: emptyLab(), selection: {}, clock: stoppedClock(), fresh_hello: false };
+  const held = { state: emptyLab(), selection: selectionOf(window.location.search), clock: stoppedClock(), fresh_hello: false };
   const getState = () => held.state;
   const getWatched = () => whatIsWatched(held.state, held.selection);
   const say = (notice) => view.say(notice);
@@ -54,7 +55,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     view.redraw();
     wake();
   };
-  const view = makeView({ document, root, window, link, requests, base, token, getState, getWatched, choose, wake, now });
+  const view = makeView({ document, root, window, link, requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, now });
   const played = makePlayed({ storage: storageOf(window), say });
   const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => drawn(held, view, getWatched(), wall_ms) });
   const connection = openConnection({

@@ -98,7 +98,7 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose });
-  const header = makeHeader(document, root, { ...parts, ask });
+  const header = makeHeader(document, root, { ...parts, ask, getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }) });
   const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
   /** A step of a story: highlights its row in the list, and in the lanes its message, or else causes and effects of the row. */
@@ -153,7 +153,7 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     protocol_view.update(state, watched, theme, ratio, measured.room, lit);
     measured.spare ??= appearance.spare();
     const flying = protocol_view.animate(state, watched, theme, at_us, ratio);
-    const curve_owed = panels.shows("time") && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
+    const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us);

@@ -89,7 +89,7 @@ export function makePanels(root, panels, parts, onShow) {
 
   return {
     show,
-    shows: (name) => shown === name,
+    shown: () => shown,
     /** The action of a key of the time diagram in the panel that is shown, if that panel has its own time axis. */
     actOf: (name) => view()?.acts?.[name],
     acts: { nextPanel: () => show(tabs.beside(shown, 1)), copyShown: () => view()?.copy?.(), toTime },

@@ -1,21 +1,33 @@
 /**
- * The dialog that shares a lab: the viewing link, the owner's link for its owner, and a copy for any viewer.
- * The token is in the fragment of the owner's link. Browsers never send a fragment.
+ * The dialog that shares a lab: the viewing link, a link that holds the whole run, the owner's link for its owner, files, and a copy.
+ * The token is in the fragment of the owner's link, the run in that of its link. Browsers never send a fragment.
  */
 
-import { allOf } from "../render/dom.js";
+import { searchOf } from "../model/view_address.js";
+import { allOf, required, setText } from "../render/dom.js";
+import { pictureOf, saveFile } from "../render/picture_file.js";
+import { readTheme } from "../render/theme.js";
+import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
-import { required, setText } from "../render/dom.js";
 
-export function makeShare(root, { window, requests, base, token, getState, say }) {
+const COPIED = {
+  "owner-link": "The owner's link is copied. Treat it like a password.",
+  "viewer-link": "The viewer's link is copied.",
+  "run-link": "The link to the run is copied.",
+};
+
+/** @param {HTMLElement} root @param {any} parts `getView` returns what the page shows: {panel, selection} */
+export function makeShare(root, { document, window, requests, base, token, getState, getView, say }) {
   const dialog = required(root, "dialog[data-part=share-dialog]");
   const done = required(dialog, "[data-part=share-done]");
   const field = (name) => required(dialog, `input[data-part=${name}]`);
   const link = window.location.origin + window.location.pathname;
+  const run_link = makeRunLink(root, dialog, { window, requests, base, getView, say: (words) => setText(done, words) });
 
   required(root, "[data-act=share]").addEventListener("click", open);
   for (const button of root.querySelectorAll("[data-act=take-copy]")) button.addEventListener("click", takeCopy);
   for (const button of allOf(dialog, "[data-copy]")) button.addEventListener("click", () => copy(field(button.dataset.copy)));
+  required(dialog, "[data-act=picture]").addEventListener("click", savePicture);
 
   function open() {
     const owner = getState().welcome?.owner === true;
@@ -24,16 +36,24 @@ export function makeShare(root, { window, requests, base, token, getState, say }
     field("owner-link").value = owner ? `${link}#token=${token}` : "";
     setText(done, "");
     dialog.showModal();
+    run_link.write();
   }
 
   async function copy(input) {
     input.select();
     try {
       await window.navigator.clipboard.writeText(input.value);
-      setText(done, input.dataset.part === "owner-link" ? "The owner's link is copied. Treat it like a password." : "The viewer's link is copied.");
+      setText(done, COPIED[input.dataset.part]);
     } catch {
       setText(done, "The browser does not let this page copy: the link is selected, copy it with the keyboard.");
     }
+  }
+
+  async function savePicture() {
+    const background = readTheme(window.getComputedStyle(root)).ink.bg;
+    const picture = await pictureOf(document, window, required(root, "section.logs"), background);
+    if (picture) saveFile(document, window, picture, `${getState().welcome?.scenario ?? "failover-lab"}.png`);
+    else setText(done, "Nothing is drawn yet.");
   }
 
   async function takeCopy() {
@@ -46,4 +66,28 @@ export function makeShare(root, { window, requests, base, token, getState, say }
       say({ error: reason.message, hint: reason.hint });
     }
   }
+}
+
+/** The field with the link to the run at the instant shown. */
+function makeRunLink(root, dialog, { window, requests, base, getView, say }) {
+  const input = required(dialog, "input[data-part=run-link]");
+  const button = required(dialog, "button[data-copy=run-link]");
+
+  return {
+    /** Makes the link. The server computes the digest of the run, which takes a moment in a long run. */
+    async write() {
+      input.value = input.placeholder = "";
+      button.disabled = true;
+      try {
+        const run = await requests.get(`${base}run.json`);
+        const made = window.location.origin + root.dataset.run + searchOf(getView()) + (await fragmentOf(JSON.stringify(run), "run"));
+        const fits = made.length <= LONGEST_LINK;
+        input.value = fits ? made : "";
+        input.placeholder = fits ? "" : "Too long for a link: send the file of the run instead.";
+        button.disabled = !fits;
+      } catch (reason) {
+        say(reason.message);
+      }
+    },
+  };
 }
