@@ -575,3 +575,18 @@ def test_rolling_back_a_forced_switch_while_the_target_is_down(then):
     )
     if then == "restart":
         everything_arrived(world)
+
+
+def test_an_undo_leaves_what_contains_a_topic_that_replication_created():
+    """The list of its topic makes a replicator create it in green as soon as the namespace is there."""
+    listed = (
+        "at: 0s, do: topic.set-replication-clusters, cluster: blue, topic: orders, clusters: [blue, green]"
+    )
+    world = run(listed, START, BACK)
+    created = rows(world, "topic.created")
+    assert [(row["topic"], row["reason"]) for row in created if row["topic"] == "orders"] == [
+        ("orders", "replicator")
+    ]
+    deleted = [row["reason"] for row in rows(world, "resource.deleted")]
+    assert "subscription" in deleted and not {"topic", "namespace", "tenant"} & set(deleted)
+    assert world.violations == []

@@ -1,7 +1,7 @@
 """Step 1: tenant, roles, namespaces, topics and subscriptions are created in the target.
 
 Rules: administrative requests are sent one after the other, each takes a round trip over the link. Existing
-resources are not changed, and an undo does not delete them.
+resources are not changed, and an undo deletes neither them nor what contains them.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ class Metadata(Work):
 
     def undo(self, cause: int) -> None:
         for resource in reversed(self.created):
-            if resources.present(self.target, resource):
+            made = resources.present(self.target, resource)
+            if made and not resources.in_use(self, self.target, resource):
                 resources.delete(self, self.target, resource, cause)
         self.created = []

@@ -153,6 +153,20 @@ def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
     return seq
 
 
+def in_use(work: WorkOnResources, cluster: Cluster, resource: Resource) -> bool:
+    """Whether it contains something: Pulsar refuses to delete such a tenant or namespace (409)."""
+    runtime = work.runtime
+    if resource.kind == NAMESPACE:
+        topics = runtime.scenario.topics
+        return any(
+            topics[base].namespace == resource.name and cluster.shape(base) is not None for base in topics
+        )
+    return resource.kind == TENANT and any(
+        at == cluster.name and name.startswith(f"{resource.name}/")
+        for at, name in runtime.policies.namespaces
+    )
+
+
 def delete(work: WorkOnResources, cluster: Cluster, resource: Resource, cause: int) -> int:
     """Delete it, and a topic with all its content. Returns the row's seq."""
     runtime = work.runtime
