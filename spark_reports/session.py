@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from spark_reports.java_names import remember_names
+
 JAVA_AT_LEAST = 17
 JAVA_ADVICE = (
     f"Reports are made by Spark, which needs Java {JAVA_AT_LEAST} or newer. On Debian or Ubuntu: "
@@ -162,7 +164,9 @@ def open_session(
     )
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    remember_names(spark)
+    return spark
 
 
 def cut_for(spark: Any, rows: int) -> None:
