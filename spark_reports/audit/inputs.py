@@ -7,7 +7,7 @@ opens none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -71,13 +71,22 @@ def text_lines(spark: SparkSession, files: Sequence[InputFile], expanded_mib: in
 
     A compressed file that expands beyond the limit ends the query with an error of `LIMIT_MARK`.
     """
+    return within_limit(files, lambda paths: _lines(spark, paths), expanded_mib)
+
+
+def within_limit(
+    files: Sequence[InputFile], read: Callable[[list[str]], DataFrame], expanded_mib: int
+) -> DataFrame:
+    """The rows that `read` makes of the files' paths; they have a column `file`.
+
+    A compressed file whose rows exceed the limit ends the query with an error of `LIMIT_MARK`.
+    """
     plain = [file.path for file in files if not file.compressed]
     packed = [file.path for file in files if file.compressed]
-    frames = []
-    if plain:
-        frames.append(_lines(spark, plain))
+    frames = [read(plain)] if plain else []
     if packed:
-        frames.append(_lines(spark, packed).mapInArrow(bounded(expanded_mib), "value string, file string"))
+        found = read(packed)
+        frames.append(found.mapInArrow(bounded(expanded_mib), found.schema))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
 
 
@@ -87,18 +96,19 @@ def _lines(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def bounded(expanded_mib: int) -> Any:
-    """A function for mapInArrow that passes batches until their text exceeds the limit."""
+    """A function for mapInArrow that passes batches until the rows of one file exceed the limit."""
 
     def passed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        size = 0
+        sizes: dict[str, int] = {}  # a task may read several small files
         for batch in batches:
-            size += batch.nbytes
-            if size > expanded_mib << 20:
-                name = batch.column(1)[0].as_py()
-                raise ValueError(
-                    f"{LIMIT_MARK} {name} expands to more than {expanded_mib:,} MiB; raise the limit with "
-                    f"--expanded-mib if that is right"
-                )
+            for found in batch.column("file").value_counts().to_pylist():
+                name = found["values"]
+                sizes[name] = sizes.get(name, 0) + batch.nbytes * found["counts"] // batch.num_rows
+                if sizes[name] > expanded_mib << 20:
+                    raise ValueError(
+                        f"{LIMIT_MARK} {name} expands to more than {expanded_mib:,} MiB; raise the limit "
+                        f"with --expanded-mib if that is right"
+                    )
             yield batch
 
     return passed

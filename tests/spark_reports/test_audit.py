@@ -18,8 +18,10 @@ import pytest
 from simulator import ScenarioError
 from spark_reports.audit import command
 from spark_reports.audit.errors import AuditError, input_problem
+from spark_reports.audit.formats.tables import read_csv
+from spark_reports.audit.inputs import InputFile, bounded, list_files
 from spark_reports.audit.job import Audit
-from spark_reports.audit.mapping import mapping_of
+from spark_reports.audit.mapping import Mapping, mapping_of
 from spark_reports.cli import main
 from tests.oracle.audit import lost, recount
 
@@ -273,13 +275,45 @@ def test_a_file_that_is_no_zstd_is_named(spark: Any, tmp_path: Path) -> None:
     )
 
 
-def test_compressed_input_that_expands_too_far_is_refused(spark: Any, tmp_path: Path) -> None:
-    line = json.dumps({"ts": 1_700_000_000, "kind": "deliver", "message_id": "x" * 1000})
-    with gzip.open(tmp_path / "big.jsonl.gz", "wt") as file:
-        file.write(f"{line}\n" * 3000)
-    assert "expands to more than 1 MiB" in failure(
-        Audit(spark, [str(tmp_path / "big.jsonl.gz")], tmp_path / "out", expanded_mib=1)
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_compressed_input_that_expands_too_far_is_refused(spark: Any, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"big.{kind}.gz"
+    row = {"ts": 1_700_000_000, "kind": "deliver", "message_id": "x" * 1000}
+    lines = {"jsonl": [json.dumps(row)], "csv": [",".join(row), ",".join(map(str, row.values()))]}[kind]
+    with gzip.open(path, "wt") as file:
+        file.write("\n".join([*lines[:-1], *lines[-1:] * 3000, ""]))
+    words = failure(Audit(spark, [str(path)], tmp_path / "out", expanded_mib=1))
+    assert words.endswith(
+        f"/big.{kind}.gz expands to more than 1 MiB; raise the limit with --expanded-mib if that is right"
     )
+
+
+def test_a_compressed_csv_within_the_limit_has_the_rows_of_a_plain_one(spark: Any, tmp_path: Path) -> None:
+    text = "ts,kind,message_id\n1700000000,deliver,a\n1700000001,deliver,a\n1700000002,deliver,b,too many\n"
+    files = []
+    for name, opened in (("plain.csv", open), ("packed.csv.gz", gzip.open)):
+        with opened(tmp_path / name, "wt") as file:
+            file.write(text)
+        (found,) = list_files(spark, [str(tmp_path / name)])
+        files.append([InputFile(found.path, found.size_bytes)])
+    rows = [
+        sorted(tuple(row) for row in read_csv(spark, one, Mapping(), 1).drop("file").collect())
+        for one in files
+    ]
+    assert rows[0] == rows[1] and len(rows[0]) == 3
+    mixed = read_csv(spark, [*files[0], *files[1]], Mapping(), 1)
+    assert mixed.count() == 6
+
+
+def test_the_limit_counts_each_file_of_a_task_by_itself() -> None:
+    def batch(*names: str) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pydict({"value": ["x" * 400_000] * len(names), "file": list(names)})
+
+    passed = bounded(1)
+    small = [batch("a", "a"), batch("b", "b"), batch("c", "c")]
+    assert list(passed(iter(small))) == small
+    with pytest.raises(ValueError, match="b expands to more than 1 MiB"):
+        list(passed(iter([batch("a", "b"), batch("b", "b")])))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, ShortType, StringType, StructField, StructType
 
 from spark_reports.audit.errors import AuditError
-from spark_reports.audit.inputs import InputFile, text_lines
+from spark_reports.audit.inputs import InputFile, text_lines, within_limit
 from spark_reports.audit.mapping import Mapping
 
 CORRUPT = "_corrupt"
@@ -75,17 +75,21 @@ def read_csv(
     spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int
 ) -> DataFrame:
     """Rows of CSV files with one header, the same in all of them."""
-    paths = [file.path for file in files]
-    header = spark.read.options(header=True, sep=mapping.delimiter).csv(paths[0]).columns
-    columns = _present(mapping, header, paths[0])
+    first = files[0].path
+    header = spark.read.options(header=True, sep=mapping.delimiter).csv(first).columns
+    columns = _present(mapping, header, first)
     schema = StructType([StructField(name, StringType()) for name in [*header, CORRUPT]])
-    read = (
-        spark.read.schema(schema)
-        .options(header=True, sep=mapping.delimiter, enforceSchema=False, maxCharsPerColumn=1_000_000)
-        .options(**OPTIONS)
-        .csv(paths)
-        .withColumn("file", F.col("_metadata.file_path"))
-    )
+
+    def rows_of(paths: list[str]) -> DataFrame:
+        return (
+            spark.read.schema(schema)
+            .options(header=True, sep=mapping.delimiter, enforceSchema=False, maxCharsPerColumn=1_000_000)
+            .options(**OPTIONS)
+            .csv(paths)
+            .withColumn("file", F.col("_metadata.file_path"))
+        )
+
+    read = within_limit(files, rows_of, expanded_mib)
     text = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*(_quoted(name) for name in header))))
     return read.select(
         *(_quoted(name).alias(known) for known, name in columns.items()),
