@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from spark_reports.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from pyspark import StatusTracker
 
 Result = TypeVar("Result")
+
+Step = tuple[str, Callable[[], None]]
+"""The name and the work of a step."""
+
+Lanes = list[list[Step]]
+"""Lists of steps that do not depend on each other's. They are done side by side where that is faster."""
 
 WATCH_EVERY_S = 0.5
 """Time between polls of the status tracker and of the cancel mark. A cancel takes effect within 2 s."""
@@ -66,8 +75,10 @@ class Watch:
         self.description = description
         self.listener = listener
         self.group = group
+        self._steps, self._begun, self._lock = 0, 0, threading.Lock()
         self._over = threading.Event()
         self._cancelled = threading.Event()
+        self._failed = threading.Event()
         self._thread = threading.Thread(target=self._look, name="report-progress", daemon=True)
         self._context = getattr(spark, "_sc", None)  # absent on Connect
 
@@ -89,16 +100,31 @@ class Watch:
             self.spark.removeProgressHandler(self._progress_of_server)
             self.spark.removeTag(self.group)
 
-    def run(self, steps: list[tuple[str, Callable[[], None]]]) -> None:
-        """Run the steps in order.
+    def run(self, steps: Sequence[Step | Lanes]) -> None:
+        """Run the steps in order, and those of lanes side by side.
 
         Raises Cancelled when the report was cancelled, whatever error Spark raised.
         """
-        for number, (name, step) in enumerate(steps, start=1):
-            self._raise_if_cancelled()
-            self.listener.step(number, len(steps), name)
-            self._do(step)
+        self._steps = sum(1 if isinstance(entry, tuple) else sum(map(len, entry)) for entry in steps)
+        self._begun = 0
+        for entry in steps:
+            lanes = [[entry]] if isinstance(entry, tuple) else entry
+            side_by_side(self.spark, [partial(self._run_lane, lane) for lane in lanes])
         self._raise_if_cancelled()
+
+    def _run_lane(self, lane: list[Step]) -> None:
+        for name, work in lane:
+            self._raise_if_cancelled()
+            if self._failed.is_set():
+                return  # the other lane raises its error
+            with self._lock:
+                self._begun += 1
+                self.listener.step(self._begun, self._steps, name)
+            try:
+                self._do(work)
+            except BaseException:
+                self._failed.set()
+                raise
 
     def run_one(self, work: Callable[[], Result]) -> Result:
         """Do one piece of work that is no step, and return its result. Raises Cancelled as `run` does."""

@@ -6,6 +6,7 @@ trace most frames are small as well. Queries that read only those are run as for
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from pyspark import StorageLevel
@@ -13,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports import tuning
 from spark_reports.local import made_local
+from spark_reports.side_by_side import side_by_side
 from spark_reports.transforms import spans
 
 
@@ -55,6 +57,10 @@ class Steps:
     def quick(self, *frames: DataFrame) -> AbstractContextManager[None]:
         """Settings for queries that read only small frames, if none of these settled frames is large."""
         return tuning.quick(self.spark, not any(frame is kept for frame in frames for kept in self._kept))
+
+    def side_by_side(self, *works: Callable[[], None]) -> None:
+        """Do works that do not depend on each other, at the same time where that is faster."""
+        side_by_side(self.spark, works)
 
     def near(self, rows: DataFrame, frame: DataFrame, name: str, margin: int = 0) -> DataFrame:
         """The rows whose column is within `margin` of a value that it has in `frame`, and some others.

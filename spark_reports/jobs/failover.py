@@ -2,14 +2,15 @@
 
 `python -m spark_reports failover --trace PATH… --out DIR [--master URL]`
 
-Rules: each protocol of the traces has a part with its own named steps, which run in order. Between steps, and
-inside Spark's jobs, a request to cancel is checked. Everything large stays in Spark.
+Rules: each protocol of the traces has a part with its own named steps, which run in order, or in lanes side
+by side. Between steps, and inside Spark's jobs, a request to cancel is checked. Everything large stays in
+Spark.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_reports import publish
-from spark_reports.progress import Cancelled, NullProgress, Watch
+from spark_reports.progress import Cancelled, Lanes, NullProgress, Step, Watch
 from spark_reports.protocols.manifest import Part
 from spark_reports.protocols.table import PROTOCOLS
 from spark_reports.read import TraceInput, find_traces, scenarios_of
@@ -71,7 +72,7 @@ class FailoverReport:
                 part.release()
         return self.report
 
-    def _steps(self, began: float) -> list[tuple[str, Callable[[], None]]]:
+    def _steps(self, began: float) -> list[Step | Lanes]:
         return [
             *(step for part in self.parts for step in part.steps()),
             ("writing the page and the downloads", lambda: self._publish(began)),

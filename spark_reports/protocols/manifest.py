@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from markupsafe import Markup
 from pyspark.sql import DataFrame
 
+from spark_reports.progress import Lanes, Step
 from spark_reports.read import TraceInput
 
 Run = dict[str, Any]
@@ -29,8 +30,8 @@ class Part(Protocol):
 
     runs: list[Run]
 
-    def steps(self) -> list[tuple[str, Callable[[], None]]]:
-        """Name and work of each step, in order."""
+    def steps(self) -> Sequence[Step | Lanes]:
+        """Name and work of each step, in order. Steps of lanes do not depend on each other's."""
 
     def deliveries(self) -> tuple[DataFrame, int]:
         """The classified deliveries with the columns of deliveries.parquet, and their number."""

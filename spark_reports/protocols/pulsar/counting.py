@@ -60,31 +60,56 @@ class Counting(Steps):
     def find_failovers(self) -> None:
         """Find the failovers' windows, ends of clusters, topics, and the mark-deletes over time."""
         self.control = self.settle(control_rows(self.rows))
+        self.marks = cursors.marks(self.control)
         with self.quick(self.control):
             self.failovers = self.local(failovers.failovers(self.control))
-            self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
-            topics = self.local(failovers.failover_topics(self.control, self.failovers))
-            self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
-            self.topic_ends = self.local(
-                failovers.topic_ends(self.control, self.failovers, self.ends, topics)
-            )
-            self.marks = cursors.marks(self.control)
-            self.lost_acks = self.local(sync.lost_acks(self.control))
-            self.backward_steps = self.local(cursors.backward_steps(self.marks))
-            self.lost_clusters = self.local(fates.lost_clusters(self.control))
+            self.failover_rows = self.failovers.collect()
+            self.side_by_side(self._find_places, self._find_losses)
         self.limits = self.local(sync.limits(self.rows, self.lost_acks))
+
+    def _find_places(self) -> None:
+        self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
+        topics = self.local(failovers.failover_topics(self.control, self.failovers))
+        self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
+        self.topic_ends = self.local(failovers.topic_ends(self.control, self.failovers, self.ends, topics))
+
+    def _find_losses(self) -> None:
+        self.lost_acks = self.local(sync.lost_acks(self.control))
+        self.backward_steps = self.local(cursors.backward_steps(self.marks))
+        self.lost_clusters = self.local(fates.lost_clusters(self.control))
 
     def judge_deliveries(self) -> None:
         """Classify every delivery."""
-        histories = self.keep(deliveries.histories(self.rows, self.failovers))
-        self.judged = deliveries.judged(histories)
+        self.histories = self.keep(deliveries.histories(self.rows, self.failovers))
+        self.judged = deliveries.judged(self.histories)
         self.reordered = self.settle(deliveries.reordered(self.judged))
         self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
         self.duplicates = self.settle(
             causes.duplicates(self.judged, self.topic_ends),
             sum(row.duplicates for row in self.delivery_figures),
         )
-        repeated = self.settle(deliveries.repeated(histories))
+
+    def find_causes(self) -> None:
+        """Assign a cause to every duplicate, and count the ids that a consumer would have to remember."""
+        self.side_by_side(self._follow_duplicates, self._measure_dedup_windows)
+        with self.quick(self.control, self.duplicates, self._held):
+            copies = causes.copies(self._held, self.lost_acks, self.marks)
+            went_back = causes.went_back(self.duplicates, self.backward_steps)
+            self.explained = self.settle(
+                causes.explained(self.duplicates, copies, went_back, self._synced, self._known)
+            )
+            self.cause_figures = causes.cause_counts(self.explained).collect()
+            self.origin_figures = causes.origin_counts(self.explained).collect()
+
+    def _follow_duplicates(self) -> None:
+        self._known = self._parties()
+        self._held = self.settle(
+            causes.held(self.near(self.rows, self.duplicates, "sequence_id"), self.duplicates)
+        )
+        self._synced = self._reported(self._known)
+
+    def _measure_dedup_windows(self) -> None:
+        repeated = self.settle(deliveries.repeated(self.histories))
         block_rows = dedup.block_rows(self.longest_run)
         with self.quick(self.duplicates):
             ends = self.settle(dedup.ends(self.duplicates, block_rows))
@@ -92,20 +117,6 @@ class Counting(Steps):
         counted = self.settle(dedup.counted(ends, self.rows, near, block_rows))
         with self.quick(self.duplicates, repeated, counted):
             self.dedup_figures = dedup.dedup_windows(self.duplicates, counted, repeated, block_rows).collect()
-
-    def find_causes(self) -> None:
-        """Assign a cause to every duplicate."""
-        known = self._parties()
-        held = self.settle(causes.held(self.near(self.rows, self.duplicates, "sequence_id"), self.duplicates))
-        reported = self._reported(known)
-        with self.quick(self.control, self.duplicates, held):
-            copies = causes.copies(held, self.lost_acks, self.marks)
-            went_back = causes.went_back(self.duplicates, self.backward_steps)
-            self.explained = self.settle(
-                causes.explained(self.duplicates, copies, went_back, reported, known)
-            )
-            self.cause_figures = causes.cause_counts(self.explained).collect()
-            self.origin_figures = causes.origin_counts(self.explained).collect()
 
     def _reported(self, known: DataFrame) -> DataFrame:
         if not self.facts.synchronised:
@@ -198,7 +209,7 @@ class Counting(Steps):
         for row in self.cause_figures:
             by_cause.setdefault((row.run, row.failover_seq), {})[row.cause] = row.duplicates
         found: dict[int, list[dict[str, Any]]] = {}
-        for row in sorted(self.failovers.collect(), key=lambda row: (row.run, row.failover_seq)):
+        for row in sorted(self.failover_rows, key=lambda row: (row.run, row.failover_seq)):
             key = (row.run, row.failover_seq)
             figures = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
             family = self.facts.families[row.run]

@@ -6,7 +6,7 @@ deliveries.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from spark_reports import what_if
 from spark_reports.local import from_rows
+from spark_reports.progress import Lanes, Step
 from spark_reports.protocols.pulsar import (
     assemble,
     comparison,
@@ -47,20 +48,31 @@ class FailoverPart:
         assert self._counting is not None, "the traces are read first"
         return self._counting
 
-    def steps(self) -> list[tuple[str, Callable[[], None]]]:
+    def steps(self) -> list[Step | Lanes]:
         """The names and functions of the steps."""
         return [
             ("running the scenario under each strategy", self._run_strategies),
             ("reading the traces", self._read),
             ("finding the failovers", lambda: self.counting.find_failovers()),
-            ("judging every delivery", lambda: self.counting.judge_deliveries()),
-            ("explaining every duplicate", lambda: self.counting.find_causes()),
-            ("finding losses and unreplicated messages", lambda: self.counting.settle_messages()),
+            [
+                [
+                    ("judging every delivery", lambda: self.counting.judge_deliveries()),
+                    ("explaining every duplicate", lambda: self.counting.find_causes()),
+                ],
+                [
+                    ("finding losses and unreplicated messages", lambda: self.counting.settle_messages()),
+                    ("running it with one change at a time", self._run_changed),
+                ],
+            ],
             ("counting by subscription and consumer", self._count_clients),
-            ("counting snapshots and markers", self._look_at_protocol),
-            ("drawing the charts", self._draw),
-            ("following single messages", self._follow_messages),
-            ("running it with one change at a time", self._compare),
+            [
+                [
+                    ("drawing the charts", self._draw),
+                    ("following single messages", self._follow_messages),
+                ],
+                [("counting snapshots and markers", self._look_at_protocol)],
+            ],
+            ("comparing the runs with one change", self._compare),
         ]
 
     def release(self) -> None:
@@ -105,16 +117,27 @@ class FailoverPart:
             [run for run in all_runs if (run["run"] in self.own) == own] for own in (True, False)
         )
         self._choose_shown()
-        consumers = subscriptions.consumer_counts(
-            self.shown_rows, counting.explained, self.shown_failover_rows
-        ).collect()
-        with counting.quick(counting.explained, counting.reordered):
-            keys = subscriptions.worst_keys(
-                counting.explained.join(self.shown_failover_rows, list(FAILOVER), "leftsemi"),
-                counting.reordered,
-                assemble.KEYS_MOST,
+        found: dict[str, list[Any]] = {}
+
+        def count_consumers() -> None:
+            found["consumers"] = subscriptions.consumer_counts(
+                self.shown_rows, counting.explained, self.shown_failover_rows
             ).collect()
-        assemble.add_clients(self.shown_failovers, consumers, keys)
+
+        def find_keys() -> None:
+            with counting.quick(counting.explained, counting.reordered):
+                found["keys"] = subscriptions.worst_keys(
+                    counting.explained.join(self.shown_failover_rows, list(FAILOVER), "leftsemi"),
+                    counting.reordered,
+                    assemble.KEYS_MOST,
+                ).collect()
+
+        counting.side_by_side(count_consumers, find_keys)
+        assemble.add_clients(self.shown_failovers, found["consumers"], found["keys"])
+        for run in all_runs:
+            for failover in run["failovers"]:
+                # the next steps write at the same time; the order in report.json is always this one
+                failover.update(snapshots=[], snapshot_totals=None)
 
     def _choose_shown(self) -> None:
         """Choose the failovers described in full, and the rows of their runs.
@@ -186,10 +209,16 @@ class FailoverPart:
         ).collect()
         assemble.add_stories(self.shown_failovers, rows)
 
-    def _compare(self) -> None:
+    def _run_changed(self) -> None:
+        """Run those runs again whose failovers are described in full."""
         by_run = {entry.run: entry.meta for entry in self.inputs}
-        for number in dict.fromkeys(run["run"] for run, _ in self.shown_failovers):
-            run = next(run for run in self.runs if run["run"] == number)
-            run["what_if"], as_it_was = what_if.compare(by_run[number], self.job.go_on)
-            for failover, counted in zip(run["failovers"], as_it_was, strict=False):
-                failover["forecast"] = counted["forecast"]
+        failovers = Counter(row.run for row in self.counting.failover_rows)
+        numbers = [run for run in self.own for _ in range(failovers[run])][: assemble.DETAILED_MOST]
+        self.changed = {run: what_if.compare(by_run[run], self.job.go_on) for run in dict.fromkeys(numbers)}
+
+    def _compare(self) -> None:
+        for run in self.runs:
+            if run["run"] in self.changed:
+                run["what_if"], as_it_was = self.changed[run["run"]]
+                for failover, counted in zip(run["failovers"], as_it_was, strict=False):
+                    failover["forecast"] = counted["forecast"]

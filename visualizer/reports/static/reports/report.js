@@ -4,7 +4,7 @@
  */
 import { ownerToken } from "../js/wire/token.js";
 
-const ASK_EVERY_MS = 400;
+const ASK_EVERY_MS = 250;
 
 /** @param {Storage | null} storage */
 export function watchReport(root, window, storage) {
