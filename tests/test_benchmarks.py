@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from script.benchmarks import broadcast, sweep
+from script.benchmarks import audit, broadcast, sweep
 from script.benchmarks import filter as filtering
 from script.benchmarks.__main__ import PARTS, main
 from script.benchmarks.cursor import RangeList
 from script.benchmarks.document import conditions_now
 from script.benchmarks.measure import Figure, percentile
+from script.benchmarks.spark import peaks_of_children
 from simulator import World, load_scenario_text
 
 OPPONENT = Path(__file__).resolve().parents[1] / "script" / "benchmarks" / "simpy_baseline.py"
@@ -50,6 +55,31 @@ def test_the_broadcast_part_measures_a_small_one():
         world = World.from_scenario(load_scenario_text(text))
         world.run()
         assert sum(1 for row in world.trace.rows(types=["message.delivered"])) == 40
+
+
+def test_a_child_that_has_ended_but_was_not_waited_for_has_no_peak_of_memory():
+    before = len(peaks_of_children("python"))
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert len(peaks_of_children("python")) == before
+    child.wait()
+
+
+def test_the_audit_part_keeps_its_logs_and_refuses_figures_that_are_not_the_truth(monkeypatch, tmp_path):
+    monkeypatch.setattr(audit, "DATA", tmp_path)
+    made = audit._logs(tmp_path / "unused", 1000)
+    written = (made / "truth.json").stat().st_mtime_ns
+    assert audit._logs(tmp_path / "unused", 1000) == made == tmp_path / "1000"
+    assert (made / "truth.json").stat().st_mtime_ns == written
+    truth = json.loads((made / "truth.json").read_text())["groups"]
+    right = {name: sum(one[name] for one in truth) for name in audit.COMPARED}
+    assert audit._duckdb(str(made / "logs")).items() >= right.items()
+    monkeypatch.setattr(audit, "in_own_process", lambda *_: right)
+    assert audit._round(made) == (right, right)
+    wrong = {**right, "messages": right["messages"] + 1}
+    monkeypatch.setattr(audit, "in_own_process", lambda _, engine, __: wrong if engine == "duckdb" else right)
+    with pytest.raises(RuntimeError, match="the duckdb of .* counts"):
+        audit._round(made)
 
 
 def test_the_sweep_part_measures_equal_runs():

@@ -3,7 +3,8 @@
 The logs are copies of one simulated failover, whose truth is known; the audit's figures must equal it. Both
 engines have two cores. Peak memory is Java's (a heap of 6 GB) and Python's together, with the Python workers,
 in a process of its own. A Spark session is opened before the clock starts. `AUDIT_ROWS` sets the
-number of rows, a tenth of which is measured too.
+number of rows, a tenth of which is measured too. `AUDIT_DATA` is a folder that keeps the logs for the next
+time, one folder for each number of rows.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from script.benchmarks.measure import REPEATS, Figure, in_own_process, median, p
 from script.benchmarks.spark import java_peak_bytes, peaks_of_children
 
 ROWS = int(os.environ.get("AUDIT_ROWS", "100000000"))
+DATA = Path(os.environ["AUDIT_DATA"]) if "AUDIT_DATA" in os.environ else None
 FULL_ROWS = 100_000_000
 """The number of rows that the targets are for."""
 SECONDS_MOST, MEMORY_MIB_MOST, TIMES_MOST = 360, 16 * 1024, 12
 CORES, HEAP = 2, "6g"
 LOOK_EVERY_S = 0.5
+COMPARED = ("messages", "in_several_clusters", "deliveries")
+"""Sums over all groups that both engines must count as the truth says, in the order of the query."""
 
 QUERY = """
 SELECT count(*) AS messages, sum(CAST(clusters > 1 AS INT)) AS in_several_clusters, sum(deliveries) AS deliveries FROM (
@@ -36,24 +40,8 @@ SELECT count(*) AS messages, sum(CAST(clusters > 1 AS INT)) AS in_several_cluste
 
 def measure() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as folder:
-        sizes = {rows: _generated(Path(folder) / str(rows), rows) for rows in (ROWS, ROWS // 10)}
-        rounds = {
-            rows: [
-                (in_own_process(__name__, "audit", str(logs)), in_own_process(__name__, "duckdb", str(logs)))
-                for _ in range(REPEATS)
-            ]
-            for rows, logs in sizes.items()
-        }
-        for rows, logs in sizes.items():
-            truth = json.loads((logs.parent / "truth.json").read_text())["groups"]
-            expected = {
-                name: sum(one[name] for one in truth)
-                for name in ("messages", "in_several_clusters", "deliveries")
-            }
-            for run in (one for pair in rounds[rows] for one in pair):
-                assert {name: run[name] for name in expected} == expected, (
-                    f"{run} is not the truth {expected}"
-                )
+        logs = {rows: _logs(Path(folder), rows) for rows in (ROWS, ROWS // 10)}
+        rounds = {rows: [_round(own) for _ in range(REPEATS)] for rows, own in logs.items()}
     seconds = {rows: median([pair[0]["seconds"] for pair in own]) for rows, own in rounds.items()}
     full = ROWS == FULL_ROWS
     for rows, own in rounds.items():
@@ -90,11 +78,27 @@ def measure() -> Iterator[Figure]:
     )
 
 
-def _generated(folder: Path, rows: int) -> Path:
-    from spark_reports.audit.generate.command import LOGS, generate
+def _logs(folder: Path, rows: int) -> Path:
+    """The folder of logs with their truth: those of `AUDIT_DATA`, or new ones."""
+    from spark_reports.audit.generate.command import TRUTH, generate
 
-    generate(rows, folder)
-    return folder / LOGS
+    made = DATA / str(rows) if DATA else folder / str(rows)
+    if not (made / TRUTH).exists():  # it is there only when the logs are complete
+        generate(rows, made)
+    return made
+
+
+def _round(made: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One audit and one group-by, whose figures must be the truth."""
+    from spark_reports.audit.generate.command import LOGS, TRUTH
+
+    truth = json.loads((made / TRUTH).read_text())["groups"]
+    expected = {name: sum(one[name] for one in truth) for name in COMPARED}
+    found = [in_own_process(__name__, engine, str(made / LOGS)) for engine in ("audit", "duckdb")]
+    for engine, run in zip(("audit", "duckdb"), found, strict=True):
+        if (figures := {name: run[name] for name in COMPARED}) != expected:
+            raise RuntimeError(f"the {engine} of {made} counts {figures}; the truth is {expected}")
+    return found[0], found[1]
 
 
 def _audit(logs: str) -> dict[str, Any]:
@@ -109,9 +113,7 @@ def _audit(logs: str) -> dict[str, Any]:
         audit = Audit(spark, [logs], Path(out) / "audit")
         seconds = seconds_of(audit.make)
     groups = audit.report["groups"]
-    figures = {
-        name: sum(one[name] for one in groups) for name in ("messages", "in_several_clusters", "deliveries")
-    }
+    figures = {name: sum(one[name] for one in groups) for name in COMPARED}
     return {
         "seconds": seconds,
         **figures,
@@ -146,8 +148,11 @@ def _duckdb(logs: str) -> dict[str, Any]:
     connection.sql(f"CREATE VIEW logs AS SELECT * FROM read_parquet('{logs}/*.parquet')")
     answer: list[Any] = []
     seconds = seconds_of(lambda: answer.extend(connection.sql(QUERY).fetchall()))
-    names = ("messages", "in_several_clusters", "deliveries")
-    return {"seconds": seconds, **dict(zip(names, map(int, answer[0]))), "peak_bytes": peak_memory_bytes()}
+    return {
+        "seconds": seconds,
+        **dict(zip(COMPARED, map(int, answer[0]), strict=True)),
+        "peak_bytes": peak_memory_bytes(),
+    }
 
 
 if __name__ == "__main__":

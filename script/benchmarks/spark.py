@@ -196,8 +196,9 @@ def peaks_of_children(name: str) -> list[int]:
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-            if fields["Name"].strip().startswith(name) and _descends_from_us(status.parent):
-                peaks.append(int(fields["VmHWM"].split()[0]) * 1024)
+            held = fields.get("VmHWM")  # a process that has ended has none until its parent has noticed
+            if held and fields["Name"].strip().startswith(name) and _descends_from_us(status.parent):
+                peaks.append(int(held.split()[0]) * 1024)
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
     return peaks
