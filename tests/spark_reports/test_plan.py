@@ -100,5 +100,11 @@ def test_before_the_first_measurement_each_batch_is_a_task_up_to_the_most() -> N
     assert TASKS_MOST == 10_000 and len(pace.chunks(range(TASKS_MOST + 1), 2)) == TASKS_MOST
 
 
-def test_nothing_is_left_after_the_last_batch() -> None:
+def test_tasks_are_no_more_than_their_batches_need() -> None:
+    assert Pace(0.25).chunks([0, 1, 2, 3], 1) == [[0, 2], [1, 3]]
+    assert Pace(0.25).chunks([0, 1, 2, 3, 4], 1) == [[0, 3], [1, 4], [2]]
+
+
+def test_the_last_batches_take_the_time_of_one_and_then_nothing_is_left() -> None:
+    assert Pace(0.5).left_s(1, 8) == 0.5
     assert Pace(0.5).left_s(0, 2) == 0.0

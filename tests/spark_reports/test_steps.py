@@ -14,7 +14,7 @@ class Frame:
     """A frame that has a number of rows only."""
 
     def __init__(self, rows: int) -> None:
-        self.rows, self.persisted = rows, 0
+        self.rows, self.persisted, self.counted = rows, 0, 0
 
     def persist(self, _level: object) -> Frame:
         self.persisted += 1
@@ -24,6 +24,7 @@ class Frame:
         self.persisted -= 1
 
     def count(self) -> int:
+        self.counted += 1
         return self.rows
 
 
@@ -52,7 +53,7 @@ def test_a_settled_frame_is_local_up_to_the_most_rows_and_kept_above(counting: A
 
 def test_a_frame_of_a_known_number_of_rows_is_not_counted(counting: Any) -> None:
     known, few = Frame(tuning.SMALL_ROWS_MOST + 1), Frame(7)
-    assert counting.settle(few, 7) == ("local", few)
+    assert counting.settle(few, 7) == ("local", few) and few.counted == 0
     assert counting.settle(known, known.rows) is known
 
 
