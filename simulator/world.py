@@ -142,6 +142,11 @@ class World(Advancing):
         return [branch.describe() for branch in self._branches]
 
     @property
+    def branch_without_commands(self) -> int | None:
+        """The branch to which no command has been given by hand; None when there is none."""
+        return next((branch.number for branch in self._branches if not branch.command_log), None)
+
+    @property
     def subscriptions(self) -> list[str]:
         """Names of all subscriptions, those that commands made included, sorted."""
         return self.runtime.subscription_names

@@ -127,6 +127,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "checks": ("checks", "protocols", "scenarios", "trace"),
     "story": ("story", "counting", "trace"),
     "views": ("views", "system", "protocols"),
+    "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world"),
     "experiments": (
         *("experiments", "world", "checkpoint", "protocols"),
         *("scenarios", "system", "counting", "kernel", "trace"),
@@ -149,6 +150,7 @@ PYTHON_API = (
     "simulator.headless",
     "simulator.recordings",
     "simulator.what_if",
+    "simulator.tours",
     "simulator.comparison",
     "simulator.experiments",
     "simulator.glossary",

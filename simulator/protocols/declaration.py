@@ -13,7 +13,11 @@ from simulator.scenarios.kinds import Kind
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.strategy import StrategyRules
-from simulator.trace.registry import EventType, WordTable
+from simulator.trace.registry import COLUMNS, INTEGER, EventType, WordTable
+from simulator.trace.shared_events import SHARED_EVENTS
+
+NUMBER_COLUMNS = frozenset(name for name, (kind, _says) in COLUMNS.items() if kind == INTEGER)
+"""The columns of rows that hold a number, not a name."""
 
 
 def _no_remarks(scenario: Scenario) -> Iterable[str]:
@@ -72,3 +76,7 @@ class Declared:
     names: Callable[[Any], Mapping[str, Iterable[str]]] = _no_names
     mechanisms: Mapping[str, str] = field(default_factory=dict)
     recordings: bool = False
+
+    def columns_of_events(self) -> dict[str, tuple[str, ...]]:
+        """The columns of each event that a run of this protocol may have."""
+        return {event.name: event.fields for event in (*SHARED_EVENTS, *self.events)}

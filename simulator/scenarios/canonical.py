@@ -16,6 +16,7 @@ from simulator.scenarios.compound import KINDS
 from simulator.scenarios.key import Key, Section
 from simulator.scenarios.model import FORMAT_VERSION, Scenario
 from simulator.scenarios.names import format_link
+from simulator.scenarios.tour import write_tour
 from simulator.scenarios.units import format_duration
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.:/ <>\[\]-]*")
@@ -122,9 +123,18 @@ def _compare(scenario: Scenario) -> list[str]:
     return ["compare:", *entries] if entries else []
 
 
+def _tour(scenario: Scenario) -> list[str]:
+    if scenario.tour is None:
+        return []
+    head, steps = write_tour(scenario.tour)
+    lines = [f"  {name}: {flow(value)}" for name, value in head.items()]
+    return ["tour:", *lines, "  steps:", *(f"    - {flow(step)}" for step in steps)]
+
+
 _OTHER_LINES = {
     "links": _links,
     "commands": _commands,
     "expect": _expect,
     "compare": _compare,
+    "tour": _tour,
 }

@@ -22,6 +22,7 @@ from simulator.scenarios.problems import MOST_PROBLEMS
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.strategies import STRATEGY_NAMES
+from simulator.scenarios.tour_document import TOUR, TOUR_LIMITS, TOUR_TABLES
 from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, MOST_MEMBERS, MOST_VALUES
 from simulator.scenarios.units import format_duration
 
@@ -103,6 +104,7 @@ def scenarios_document() -> str:
         "## `compare`\n",
         _COMPARE.format(names=", ".join(f"`{name}`" for name in STRATEGY_NAMES)),
     ]
+    parts += [TOUR.format(**TOUR_LIMITS), *(f"{words}:\n\n{_keys(keys)}" for words, keys in TOUR_TABLES)]
     parts += [
         "## `settings`\n",
         (

@@ -18,12 +18,13 @@ from simulator.scenarios.commands import COMMANDS, Command
 from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
 from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.key import Key, Section, belongs, default_of
-from simulator.scenarios.limits import LONGEST_US
+from simulator.scenarios.limits import LONGEST_US, TOUR_STEPS_MAX, TOUR_STEPS_MIN
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import LINK, NAME_PATTERN
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.strategies import STRATEGY_NAMES
+from simulator.scenarios.tour import ASK_KEYS, STEP_KEYS, TOUR_KEYS, WHEN_KEYS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -88,6 +89,7 @@ def _definitions() -> dict[str, Any]:
         "propertyNames": {"enum": list(STRATEGY_NAMES)},
         "additionalProperties": definitions["expect"],
     }
+    definitions["tour"] = _tour()
     definitions["distribution"] = {
         "anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]
     }
@@ -97,6 +99,25 @@ def _definitions() -> dict[str, Any]:
     definitions["broker-settings"] = _settings(SETTINGS)
     definitions["options"] = _settings(OPTIONS)
     return definitions
+
+
+def _tour() -> dict[str, Any]:
+    step, when = _object(STEP_KEYS), _object(WHEN_KEYS)
+    when["additionalProperties"] = {"type": ["string", "integer"]}
+    when["description"] = "an event: its type, the values of its columns, and which of them"
+    step["properties"] |= {"when": when, "ask": _object(ASK_KEYS)}
+    step["oneOf"] = [{"required": ["at"]}, {"required": ["when"]}]
+    made = _object(TOUR_KEYS)
+    made["description"] = "a guided tour, which changes nothing in the run"
+    made["type"] = ["object", "null"]
+    made["properties"]["steps"] = {
+        "type": "array",
+        "items": step,
+        "minItems": TOUR_STEPS_MIN,
+        "maxItems": TOUR_STEPS_MAX,
+    }
+    made["required"].append("steps")
+    return made
 
 
 def _key(key: Key) -> dict[str, Any]:

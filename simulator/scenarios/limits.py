@@ -59,3 +59,21 @@ NORMAL_TAIL = Decimal("3.68")
 
 `simulator.kernel.distributions` ends its tail at 3.67.
 """
+
+TOUR_STEPS_MIN, TOUR_STEPS_MAX = 3, 12
+"""Steps of a tour: fewer are no tour, and more do not fit the ten minutes that it may take."""
+
+TOUR_MINUTES_MAX = 60
+"""Longest stated duration of a tour: one lesson."""
+
+TOUR_TITLE_CHARACTERS = 60
+"""Longest title of a tour or of a step: one line of the bar on a phone is about half of it."""
+
+TOUR_TEXT_CHARACTERS = 400
+"""Longest text of a step: three sentences, which fit the bar without hiding the picture."""
+
+TOUR_QUESTION_CHARACTERS = 160
+"""Longest question of a step, and longest unit of its answer."""
+
+TOUR_NUMBER_MAX = 100_000
+"""Highest number of an event that a step waits for: counting them reads every such row."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simulator.protocols.declaration import Declared
+from simulator.protocols.declaration import NUMBER_COLUMNS, Declared
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios import shape
 from simulator.scenarios.builtin import builtin_text, scenario_names
@@ -28,7 +28,9 @@ from simulator.scenarios.model import CommandSpec, Scenario
 from simulator.scenarios.names import check_name, check_namespace
 from simulator.scenarios.problems import Problem, Problems, ScenarioError, Wrong, suggestion
 from simulator.scenarios.reader import Reader
+from simulator.scenarios.settings import SETTINGS
 from simulator.scenarios.text_files import read_text_file
+from simulator.scenarios.tour import Events, read_tour
 from simulator.scenarios.tree import (
     LARGEST_TEXT_CHARACTERS,
     MOST_VALUES,
@@ -105,6 +107,8 @@ def load_scenario_text(
     problems.extend(reader.problems)
     if problems:
         raise ScenarioError(_in_order(problems))
+    if overrides:  # the texts of a tour describe the file as it is written
+        scenario = replace(scenario, tour=None)
     written = canonical_text(scenario)
     # otherwise the lab made from it could not be opened again
     if len(written) > LARGEST_TEXT_CHARACTERS or sum(map(written.count, ",:\n[{")) > MOST_VALUES:
@@ -191,10 +195,15 @@ def _read(root: Node, reader: Reader, declared: Declared) -> Scenario:
     commands = _commands(root.value.get("commands"), reader)
     expect = read_expectations(root.value.get("expect"), reader)
     compare = read_comparison(root.value.get("compare"), reader)
+    tour = read_tour(
+        root.value.get("tour"), reader, Events(declared.columns_of_events(), NUMBER_COLUMNS), SETTINGS
+    )
     values = dict(_UNREADABLE_HEAD) if values is BAD else values
     values.pop("format", None)
     own: dict[str, Any] = {section.name: sections[section.name] for section in declared.sections}
-    return declared.scenario(**values, **own, links=links, commands=commands, expect=expect, compare=compare)
+    return declared.scenario(
+        **values, **own, links=links, commands=commands, expect=expect, compare=compare, tour=tour
+    )
 
 
 _NAMING = {"name": check_name, "namespace": check_namespace}

@@ -73,6 +73,50 @@ class CommandSpec:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class TourCondition:
+    """The event at which a step of a tour stops.
+
+    It is the `number`-th row of this type with these columns after the step before.
+    """
+
+    type: str
+    fields: dict[str, str | int] = field(default_factory=dict)
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TourQuestion:
+    """A question that a step asks; `answer` is a placeholder that the run fills."""
+
+    question: str
+    answer: str
+    kind: str = "number"
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TourStep:
+    """A step of a tour: texts with placeholders, and either an instant or an event (`tour.py`)."""
+
+    title: str
+    text: str
+    at_us: int | None = None
+    when: TourCondition | None = None
+    highlight: str = ""
+    panel: str = ""
+    ask: TourQuestion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """A guided tour of a scenario, which changes nothing in its run."""
+
+    title: str
+    minutes: int
+    steps: tuple[TourStep, ...]
+
+
 _SECTION_NAMES: dict[str, None] = {}
 """The section names of all protocols that have declared a scenario type."""
 
@@ -100,6 +144,7 @@ class Scenario:
     expect: dict[str, Any] = field(default_factory=dict)
     # what is expected under each strategy, by its name
     compare: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tour: Tour | None = None  # steps that a page plays; the run does not depend on it
     canonical_text: str = ""  # the scenario as canonical YAML, which a saved lab and a trace file contain
 
     protocol: ClassVar[str] = ""

@@ -70,4 +70,4 @@ def sections() -> tuple[Section, ...]:
 def order() -> tuple[str, ...]:
     """The keys of the file in the order of the canonical text."""
     of_protocols = dict.fromkeys(name for declared in DECLARED.values() for name in declared.order)
-    return (*(key.name for key in head()), *of_protocols, "commands", "expect", "compare")
+    return (*(key.name for key in head()), *of_protocols, "commands", "expect", "compare", "tour")

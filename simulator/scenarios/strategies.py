@@ -50,6 +50,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Scenario:
         title=f"{scenario.title} · {strategy.title}",
         expect=scenario.compare.get(strategy.name, {}),
         compare={},
+        tour=None,
     )
     return replace(changed, canonical_text=canonical_text(changed))
 

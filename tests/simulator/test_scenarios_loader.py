@@ -385,7 +385,7 @@ def test_head_and_sections_cover_the_scenario(protocol):
     declared = (
         {key.field for key in shape.head()} - {"format"}
         | {section.name for section in DECLARED[protocol].sections}
-        | {"links", "commands", "expect", "compare"}
+        | {"links", "commands", "expect", "compare", "tour"}
     )
     assert declared == {field.name for field in fields(DECLARED[protocol].scenario)} - {"canonical_text"}
 
