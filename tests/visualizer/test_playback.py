@@ -67,3 +67,15 @@ def test_playback_stops_at_the_scenarios_end_and_a_pause_resets_the_reached_spee
     played_long, _ = played(1.0, 40)
     played_long.pause()
     assert played_long.reached is None and not played_long.playing
+
+
+def test_a_request_to_play_up_to_an_instant_aims_no_further_and_ends_with_a_pause():
+    playback = Playback()
+    playback.play(1000.0, 3_000_000)
+    assert playback.aim(100.0, 2_999_999, 8_000_000) == 3_000_000 and not playback.at_stop(2_999_999)
+    playback.arrived(100.0, 3_000_000)
+    assert playback.at_stop(3_000_000)
+    playback.pause()
+    assert playback.stop_us is None and not playback.at_stop(3_000_000)
+    playback.play(1000.0)
+    assert playback.aim(101.0, 3_000_000, 8_000_000) > 3_000_000, "the next request has no such end"

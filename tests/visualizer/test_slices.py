@@ -77,10 +77,21 @@ class NoPump:
     def remove(self, study: Any) -> None: ...
 
 
+TOUR = """\
+tour:
+  title: A large run
+  minutes: 1
+  steps:
+    - {title: One, at: 1s, text: "At {at}."}
+    - {title: Two, at: 20s, text: "At {at}."}
+    - {title: Three, at: 39s, text: "At {at}."}
+"""
+
+
 @pytest.fixture(scope="module")
 def lab() -> Session:
     """A lab with some 200,000 rows and a failover half-way, at its end."""
-    scenario = load_scenario_text(scenarios.fail_over(MESSAGES))
+    scenario = load_scenario_text(scenarios.fail_over(MESSAGES) + TOUR)
     world = World.from_scenario(scenario)
     world.run(END_US)
     assert world.seq > 2.5 * BLOCK_ROWS
@@ -165,6 +176,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "messages": {"failover": 0, "kind": "stranded", "cause": "", "first": 0, "limit": 50},
     "story": {"failover": 0, "kind": "stranded", "place": 0, "producer": None, "number": None},
     "what-if": {},
+    "tour": {},
     "forecast": {"subscription": "billing", "topic": "orders", "after_us": 0},
     "creation": {"of": "a/b/orders"},
     "brokers": {},

@@ -35,19 +35,21 @@ class Playback:
         self.playing = False
         self.speed = 1.0
         self.target_us: int | None = None
+        self.stop_us: int | None = None  # where the request to play ends, None for the scenario's end
         self._target_since_s = 0.0
         self._last_due_s = 0.0
         self._anchor: tuple[float, int] | None = None  # (wall second, simulated µs) that playback counts from
         self._shown: deque[tuple[float, int]] = deque()  # the same pair for each frame of the last second
 
-    def play(self, speed: float | None) -> None:
+    def play(self, speed: float | None, stop_us: int | None = None) -> None:
         self.speed = speed or self.speed
         self.playing = True
+        self.stop_us = stop_us
         self.restart()
 
     def pause(self) -> None:
         self.playing = False
-        self.target_us = None
+        self.target_us = self.stop_us = None
         self._shown.clear()
 
     def set_speed(self, speed: float) -> None:
@@ -59,6 +61,10 @@ class Playback:
         """Count from here: the world has moved to another instant."""
         self._anchor = self.target_us = None
         self._shown.clear()
+
+    def at_stop(self, world_us: int) -> bool:
+        """Whether the instant to which it should play has been reached."""
+        return self.stop_us is not None and world_us >= self.stop_us
 
     def aim(self, now_s: float, world_us: int, until_us: int) -> int:
         """The instant that the next frame shows, unchanged until `arrived`.
@@ -79,6 +85,8 @@ class Playback:
         self._last_due_s = now_s
         since_s, from_us = self._anchor
         due_us = from_us + max(1, int((now_s - since_s) * self.speed * 1_000_000))
+        if self.stop_us is not None:
+            due_us = min(due_us, self.stop_us)
         return min(due_us, until_us) if from_us < until_us else due_us
 
     def patient(self, now_s: float) -> bool:

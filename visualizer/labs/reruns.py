@@ -1,4 +1,6 @@
-"""Runs the variants of "what would have helped" beside a lab, in the pump's slices.
+"""Runs beside a lab, in the pump's slices.
+
+They are the variants of "what would have helped", and the run that its tour shows.
 
 Rules: variants run one after the other. A study takes turns in the pump like a lab, so it never delays the
 real one. It uses only worlds of its own. It is identified by its inputs (branch, commands, end), so later
@@ -14,6 +16,7 @@ from itertools import count
 from typing import Any
 
 from simulator import ROWS_MAX
+from simulator.tours import tour_answer, tour_run
 from simulator.what_if import Rerun, Variant, variants
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
@@ -35,6 +38,9 @@ RUNNING = 8
 Each takes as many turns as a lab and holds a world. A further request is refused.
 """
 
+TOUR = "tour"
+"""The key of the run that a lab's tour shows."""
+
 STUDIES_KEPT = 4
 """Studies kept per lab, the newest ones. An outcome has a few kilobytes."""
 
@@ -51,15 +57,18 @@ class Study:
         ended: Callable[[Study], None],
         outcome_of: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
         compared: str = "cases",
+        rows_max: int = ROWS_MAX,
     ) -> None:
         """Prepare the runs of `listed`.
 
-        `outcome_of` computes a run's outcome. The runs are compared by its entry `compared`.
+        `outcome_of` computes a run's outcome. The runs are compared by its entry `compared`. A run stops
+        before it has more than `rows_max` rows.
         """
         self.lab_id = lab_id
         self._ended = ended
         self._outcome_of = outcome_of
         self._compared = compared
+        self._rows_max = rows_max
         self.seed, self.until_us = seed, until_us
         self.of = len(listed)
         self.outcomes: list[dict[str, Any]] = []
@@ -90,7 +99,7 @@ class Study:
             raise self._error
         if self._rerun is None:
             self.blocked_on = in_thread(
-                lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
+                lambda: Rerun(self._left[0], self.seed, self.until_us, self._rows_max)
             ).until
         elif not (rerun := self._rerun).step(self._size.take()):
             self.blocked_on = in_thread(lambda: self._outcome_of(rerun)).until
@@ -121,7 +130,7 @@ class Study:
 
     def failed(self, error: BaseException) -> None:
         """Record an internal error. The pump has already removed the study."""
-        logger.error("What would have helped stopped in %s on an internal error", self.lab_id, exc_info=error)
+        logger.error("A run beside a lab stopped on an internal error: %s", self.lab_id, exc_info=error)
         self.blocked_on = None
         self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[
             :400
@@ -158,6 +167,19 @@ class Reruns:
             self._begin(key, world, until_us)
         return self._studies[key]
 
+    def of_tour(self, world: Any) -> Study:
+        """The run that the lab's tour shows: the scenario as written, started if it is new."""
+        if TOUR not in self._studies:
+            self._admit(self.asker)
+            listed = [tour_run(world.scenario)]
+            until_us = world.scenario.until_us
+            name = f"{self._lab_id}, tour {next(self._numbers)}"
+            self._keep(
+                TOUR,
+                Study(name, world.seed, until_us, listed, self._pump.remove, tour_answer, "steps", ROWS_MOST),
+            )
+        return self._studies[TOUR]
+
     def _begin(self, key: str, world: Any, until_us: int) -> None:
         if len(world.trace) <= ROWS_MOST:
             self._admit(self.asker)
@@ -170,6 +192,10 @@ class Reruns:
                 f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not run again "
                 "here."
             )
+        self._keep(key, study)
+
+    def _keep(self, key: str, study: Study) -> None:
+        """Start a study, and drop the oldest beyond `STUDIES_KEPT`."""
         study.asker = self.asker
         self._studies[key] = study
         for old in list(self._studies)[:-STUDIES_KEPT]:

@@ -150,7 +150,7 @@ class Runner:
                 "Try again in a minute, or copy the lab's link and come back later.",
             )
         if kind == "play":
-            self._play(message.get("speed"))
+            self._play(message.get("speed"), message.get("until_us"))
         elif kind == "pause":
             session.pause()
         elif kind == "speed":
@@ -159,11 +159,11 @@ class Runner:
             session.submit(self._job(message, reply))
         self.hub.pump.wake()
 
-    def _play(self, speed: float | None) -> None:
+    def _play(self, speed: float | None, until_us: int | None) -> None:
         limit = self.session.at_limit
         if limit:
             raise Refused("limit", limit, "Go back, or open the scenario again.")
-        self.session.play(speed)
+        self.session.play(speed, until_us)
 
     def _job(self, message: dict[str, Any], reply: Reply) -> Job:
         session, kind = self.session, message["type"]

@@ -53,8 +53,9 @@ class Session:
         """Queue a job. Raises Refused when the queue is full."""
         self._jobs.add(job)
 
-    def play(self, speed: float | None) -> None:
-        self.playback.play(speed)
+    def play(self, speed: float | None, until_us: int | None = None) -> None:
+        """Play from the instant shown; with `until_us` up to the end of that instant."""
+        self.playback.play(speed, until_us)
         self.looking.want()
 
     def pause(self) -> None:
@@ -201,6 +202,9 @@ class Session:
         if self.at_limit:
             self.pause()
             return False
+        if playback.at_stop(world.now_us):
+            self.pause()
+            return True
         target_us = playback.aim(now_s, world.now_us, self.until_us)
         assert self.curves is not None
         if world.now_us < target_us or self.curves.due:
@@ -211,7 +215,7 @@ class Session:
                 return True
         playback.arrived(now_s, world.now_us)
         self.looking.want()
-        if world.now_us == self.until_us:
+        if world.now_us == self.until_us or playback.at_stop(world.now_us):
             self.pause()
         return True
 

@@ -28,6 +28,7 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
         "protocol": scenario.protocol,
         "about": scenario.about,
         "watch": scenario.watch,
+        "tour": tour_facts(scenario),
         "seed": lab.seed,
         "owner": is_owner,
         "engine_version": ENGINE_VERSION,
@@ -46,6 +47,12 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             {"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands
         ],
     }
+
+
+def tour_facts(scenario: Scenario) -> dict[str, Any] | None:
+    """Name, duration and length of the scenario's tour; None without one."""
+    tour = scenario.tour
+    return None if tour is None else {"title": tour.title, "minutes": tour.minutes, "steps": len(tour.steps)}
 
 
 def recorded_facts(scenario: Scenario) -> dict[str, Any] | None:

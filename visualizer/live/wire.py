@@ -189,7 +189,7 @@ INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset
     # type: ({field: (test, what it is)}, required fields)
     "hello": ({"token": _TEXT, "epoch": _EPOCH, "number": _EPOCH}, frozenset()),
     "seen": ({"epoch": _EPOCH, "number": _EPOCH}, frozenset({"epoch", "number"})),
-    "play": ({"speed": _SPEED}, frozenset()),
+    "play": ({"speed": _SPEED, "until_us": _INSTANT}, frozenset()),
     "pause": ({}, frozenset()),
     "speed": ({"speed": _SPEED}, frozenset({"speed"})),
     "seek": ({"at_us": _INSTANT, "seq": _INSTANT}, frozenset()),

@@ -132,6 +132,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "number": OPTIONAL_SEQ,
     },
     "what-if": {},
+    "tour": {},
     "forecast": {"subscription": TEXT, "topic": TEXT, "after_us": INSTANT},
     "creation": {"of": OPTIONAL_TEXT},
     "brokers": {},

@@ -26,6 +26,7 @@ from visualizer.questions.node_messages import node_messages
 from visualizer.questions.passages import landmarks, passages
 from visualizer.questions.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.questions.tiles import absent_tile, tile
+from visualizer.questions.tours import tour
 
 CAUSES_SHOWN = 200
 """Most links of a chain of causes. Longer ones end in `more`."""
@@ -201,6 +202,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "messages": stories.messages,
     "story": stories.story,
     "what-if": stories.what_if,
+    "tour": tour,
     "forecast": stories.forecast,
     "creation": creation,
     "brokers": brokers,

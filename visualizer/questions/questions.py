@@ -267,6 +267,12 @@ async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @answers
+async def tour(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """The lab's tour. The first request starts its run, and each returns its state."""
+    return json_answer(await current_hub().ask(lab_id, "tour"))
+
+
+@answers
 async def creation(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Creation of topics; `?of=us/eu/orders` adds the starts of the replicators us -> eu of orders so far."""
     return json_answer(await current_hub().ask(lab_id, "creation", of=request.GET.get("of") or None))
