@@ -28,6 +28,7 @@ import { makeProtocolView } from "./protocol_view.js";
 import { makeStates } from "./states.js";
 import { makeQuestionButtons } from "./question_buttons.js";
 import { makeStoryPlayer } from "./story_player.js";
+import { makeTourPlayer } from "./tour_player.js";
 
 /** @param {object} parts see lab_page.js */
 export function makeView(parts) {
@@ -89,7 +90,7 @@ function makePicture(parts) {
 }
 
 /** The parts around the picture: sentence and header above it, the list beside it, the panels and the time slider below. */
-function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redraw }) {
+function makeAround(parts, { appearance, ask, controls, lights, plotly, protocol_view, redraw }) {
   const { document, root, requests, base, link, getState, getWatched, choose, wake, say } = parts;
   const asking = { get: requests.get, base, onAnswer: wake };
   const landmarks = makeLandmarks(asking);
@@ -110,15 +111,23 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   }
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
-  return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, panels, questions: makeQuestionButtons(root, panels) };
+  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, onRoom: redraw });
+  return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, tour, panels, questions: makeQuestionButtons(root, panels) };
 }
 
 /** Connects the keys and the button of the text view; a change of the page's size redraws the picture. */
-function listen({ document, root, window }, { controls, faults, inspector, lights, protocol_view, redraw }, { branches, events, footer, header, mirror, panels, story }) {
+function listen({ document, root, window }, { controls, faults, inspector, lights, protocol_view, redraw }, { branches, events, footer, header, mirror, panels, story, tour }) {
   /** While a panel with its own time axis is shown, it receives the keys of the time diagram. */
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
   const { earlier, later } = timed; // while a story is open, the two keys move through its steps
   const steps = { earlier: () => story.acts.previousStep() || earlier(), later: () => story.acts.nextStep() || later() };
+  /** On a tour the arrow keys and those of presenter remotes go from step to step. */
+  const touring = {
+    step: () => tour.acts.next() || controls.acts.step(),
+    stepBack: () => tour.acts.previous() || controls.acts.stepBack(),
+    tourNext: Object.assign(() => void tour.acts.next(), { offered: tour.isOpen }),
+    tourPrevious: Object.assign(() => void tour.acts.previous(), { offered: tour.isOpen }),
+  };
   /** Esc closes one thing at a time: the inspector, then a story, then the highlight. */
   function clear() {
     if (inspector.isOpen()) inspector.close();
@@ -130,7 +139,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   blurClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...protocol_view.acts, ...timed, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words },
+    { ...controls.acts, ...footer.acts, ...protocol_view.acts, ...timed, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, ...touring, clear, words },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", words);
@@ -139,7 +148,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
 
 /** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true when a further drawing is needed */
 function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
-  const { landmarks, panels, footer, events, story } = around;
+  const { landmarks, panels, footer, events, story, tour } = around;
   const side = required(root, "[data-part=side]");
   return function draw(state, watched, shown_us, wall_ms) {
     if (!state.view || !watched) return false;
@@ -160,6 +169,7 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     around.sentence.update(state, watched, wall_ms);
     around.questions.update(state, watched);
     story.update(state);
+    tour.update(state);
     protocol_view.updateSide(state, watched, theme, ratio, side.clientWidth);
     around.choices.update(state, watched);
     around.branches.update(state);

@@ -51,6 +51,13 @@ const KEY_GROUPS = [
     ],
   },
   {
+    title: "A guided tour",
+    keys: [
+      { keys: ["PageDown"], shown: "→ Page↓", says: "on a tour: next step", act: "tourNext" },
+      { keys: ["PageUp"], shown: "← Page↑", says: "on a tour: previous step", act: "tourPrevious" },
+    ],
+  },
+  {
     title: "Moving around",
     keys: [
       { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs" },
@@ -79,7 +86,7 @@ const TABLE = new Map(KEY_GROUPS.flatMap(({ keys }) => keys.flatMap((entry) => e
 
 /**
  * @param {EventTarget} target the document
- * @param {Object<string, () => void>} acts by name
+ * @param {Object<string, (() => void) & {offered?: () => boolean}>} acts by name; one that is not offered leaves its key to the browser
  * @param {AbortSignal} signal removes the listener
  */
 export function listenToKeys(target, acts, signal) {
@@ -89,7 +96,7 @@ export function listenToKeys(target, acts, signal) {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target, event.key)) return;
       const name = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
       const act = acts[TABLE.get(name)];
-      if (!act) return;
+      if (!act || act.offered?.() === false) return;
       event.preventDefault();
       act();
     },

@@ -36,14 +36,14 @@ export function makeLabLink({ send, isOwner, say }) {
     return false;
   }
 
-  return {
+  const link = {
     /** The server has reported whether this page is the owner's: sends the held requests, or refuses once. */
     ownerKnown() {
       const asked = early;
       early = [];
       for (const message of asked) if (!ask(message)) break;
     },
-    play: (speed) => ask({ type: "play", speed }),
+    play: (speed, until_us) => ask({ type: "play", speed, ...(until_us === undefined ? {} : { until_us }) }),
     pause: () => ask({ type: "pause" }),
     speed: (speed) => ask({ type: "speed", speed }),
     seek: (at_us) => ask({ type: "seek", at_us: Math.max(0, Math.round(at_us)) }),
@@ -51,24 +51,24 @@ export function makeLabLink({ send, isOwner, say }) {
     step: (filter) => ask({ type: "step", ...(filter ? { filter } : {}) }),
     stepBack: (filter) => ask({ type: "step-back", ...(filter ? { filter } : {}) }),
     branch: (number) => ask({ type: "branch", number }),
+    /** While true, each command begins a branch, so that the run shown stays as it is. */
+    keeps_run: false,
     /**
      * @param {object} command
      * @param {{done?: () => void, apart?: boolean}} [how] done: called when it took effect; apart: on a new branch, so that it can be undone
      */
     command(command, { done, apart = false } = {}) {
       const id = next_id++;
-      if (!ask({ type: "command", id, command, ...(apart ? { apart } : {}) })) return;
+      if (!ask({ type: "command", id, command, ...(apart || link.keeps_run ? { apart: true } : {}) })) return;
       waiting.set(id, { command, done });
     },
     /** Handles a `result` or `error` message. */
     answered(frame) {
       const asked = waiting.get(frame.id);
       waiting.delete(frame.id);
-      if (frame.type === "result" && frame.ok) {
-        asked?.done?.();
-        return;
-      }
-      say({ error: asked ? `The command ${asked.command.do} was refused: ${frame.error}` : (frame.error ?? "Refused."), hint: frame.hint ?? "" });
+      if (frame.type === "result" && frame.ok) asked?.done?.();
+      else say({ error: asked ? `The command ${asked.command.do} was refused: ${frame.error}` : (frame.error ?? "Refused."), hint: frame.hint ?? "" });
     },
   };
+  return link;
 }

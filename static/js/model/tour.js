@@ -1,0 +1,85 @@
+/**
+ * A guided tour: where playback goes for a step, how fast, and what the learner predicted.
+ * Pure: the page passes in the lab's state and the answer of `tour.json`.
+ *
+ * @typedef {object} TourStep
+ * @property {string} title
+ * @property {string} text
+ * @property {number} at_us where playback stops
+ * @property {number} slow_from_us from where it is slow: the first cause of the step's event shortly before it
+ * @property {number | null} seq row to highlight
+ * @property {object | null} row the step's event
+ * @property {[string, number] | null} message message to highlight instead
+ * @property {string} panel panel to show, or ""
+ * @property {{question: string, kind: string, unit: string, answer: string} | null} ask
+ */
+
+/** Wall time in which playback reaches the slow part before an event, and in which it plays that part, s. */
+export const FAST_S = 3;
+export const SLOW_S = 3;
+/** The lowest speed: a span of 1 ms then takes a tenth of a second. */
+const SLOWEST = 0.01;
+const FASTEST = 1000;
+
+/**
+ * @param {number} now_us
+ * @param {TourStep} step
+ * @returns {{until_us: number, speed: number}[]} what to play, in order; empty when the step is at or before the instant
+ */
+export function partsOf(now_us, step) {
+  const parts = [];
+  const slow_from_us = Math.min(step.slow_from_us, step.at_us);
+  if (now_us < slow_from_us) parts.push({ until_us: slow_from_us, speed: bounded((slow_from_us - now_us) / 1e6 / FAST_S, 1) });
+  const from_us = Math.max(now_us, slow_from_us);
+  if (from_us < step.at_us) parts.push({ until_us: step.at_us, speed: bounded((step.at_us - from_us) / 1e6 / SLOW_S, SLOWEST) });
+  return parts;
+}
+
+const bounded = (speed, lowest) => Math.min(FASTEST, Math.max(lowest, speed));
+
+/**
+ * Reads what the learner typed.
+ * @param {string} kind number or position
+ * @param {string} typed
+ * @returns {{guess: string | null, problem: string}} guess null without an entry; `problem` says what would be right
+ */
+export function readGuess(kind, typed) {
+  const text = typed.trim();
+  if (!text) return { guess: null, problem: "" };
+  if (kind === "position") {
+    return /^\d{1,12}:-?\d{1,12}$/.test(text) ? { guess: text, problem: "" } : { guess: null, problem: "Write a position as ledger:entry, such as 1234:57, or leave it empty." };
+  }
+  const digits = text.replace(/[,\s\u2009]/g, "");
+  return /^\d{1,9}$/.test(digits) ? { guess: String(Number(digits)), problem: "" } : { guess: null, problem: "Write a whole number, or leave it empty." };
+}
+
+/** @param {{kind: string, unit: string, answer: string}} ask @param {string | null | undefined} guess @returns {string} the run's answer beside the learner's */
+export function revealed({ kind, unit, answer }, guess) {
+  const shown = unit ? `${answer} ${unit}` : answer;
+  if (guess === null || guess === undefined) return `In this run: ${shown}.`;
+  const right = kind === "position" ? guess === answer : Number(guess) === Number(answer.replace(/,/g, ""));
+  return right ? `Your prediction is right: ${shown}.` : `Your prediction: ${guess}. In this run: ${shown}.`;
+}
+
+/**
+ * Where the lab is with respect to a step that is being played.
+ * @param {{at_us: number, playing: boolean}} state
+ * @param {{until_us: number, exact?: boolean} | null} part the part that was requested, null at rest; an exact one is a jump, also backwards
+ * @param {boolean} began whether the lab has been seen playing since the request
+ * @returns {"resting" | "waiting" | "playing" | "reached" | "paused"} paused: the viewer stopped it before the end of the part
+ */
+export function progressOf(state, part, began) {
+  if (part === null) return "resting";
+  if (state.playing) return "playing";
+  if (part.exact ? state.at_us === part.until_us : state.at_us >= part.until_us) return "reached";
+  return began ? "paused" : "waiting";
+}
+
+/** The step of a tour in the fragment of the page's address. @param {number} number from 1 */
+export const tourFragment = (number) => `#tour=${number}`;
+
+/** @param {string} fragment @returns {number | null} the step that an address names, from 1 */
+export function tourPlaceOf(fragment) {
+  const text = new URLSearchParams(fragment.replace(/^#/, "")).get("tour");
+  return text !== null && /^\d{1,2}$/.test(text) ? Math.max(1, Number(text)) : null;
+}

@@ -1,0 +1,255 @@
+/**
+ * Plays a guided tour in the footer: each step plays the lab to its instant, slowly before its event, and then highlights the event.
+ * A command by hand begins another branch during a tour, so the run of the tour is kept and can be returned to.
+ */
+
+import { partsOf, progressOf, readGuess, revealed, tourFragment, tourPlaceOf } from "../model/tour.js";
+import { allOf, required, setText } from "../render/dom.js";
+import { makeTourBar } from "./tour_bar.js";
+
+const ASK_EVERY_MS = 400;
+/** How often a server that is busy with other runs is asked again, and its status then. */
+const TRIES = 20;
+const BUSY = 503;
+
+/**
+ * @typedef {object} TourParts parts of the page (see lab_page.js), and
+ * @property {Document} document
+ * @property {HTMLElement} root
+ * @property {import("../render/dom.js").PageWindow} window
+ * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link
+ * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
+ * @property {string} base path of the lab, ending in "/"
+ * @property {() => import("../model/state.js").LabState} getState
+ * @property {(notice: object) => void} say
+ * @property {() => void} wake requests one more drawing
+ * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light highlights a row or a message; null clears the highlight
+ * @property {(panel: string) => void} showPanel
+ * @property {() => boolean} calm whether the viewer wants little motion: then the lab jumps instead of playing
+ * @property {() => void} onRoom called when the bar appeared or disappeared, because heights have changed
+ */
+/**
+ * @typedef {object} Open the open tour
+ * @property {{title: string, branch: number, steps: import("../model/tour.js").TourStep[]}} tour
+ * @property {number} at its present step, from 0
+ * @property {{until_us: number, speed: number}[]} playing what is still to be played to the step
+ * @property {boolean} began whether the lab has been seen playing the first of them
+ * @property {boolean} reached whether the lab has been at the step
+ * @property {Map<number, string | null>} guesses the learner's predictions by step, null for a question that was skipped
+ * @property {number} speed of the lab before the tour
+ */
+
+/** @param {TourParts} parts */
+export function makeTourPlayer(parts) {
+  const { document, root, window, getState } = parts;
+  const bar = required(root, "[data-part=tour-bar]");
+  const starts = allOf(root, "button[data-act=tour-start]");
+  const acts = { next: () => during(() => goOn(held)), previous: () => during(() => goTo(held, held.open.at - 1)) };
+  const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => answer(held, typed), ...acts });
+  /** @type {{parts: TourParts, view: typeof view, bar: HTMLElement, open: Open | null, asking: boolean}} */
+  const held = { parts, view, bar, open: null, asking: false };
+  let looked = false; // whether the address has been read
+  for (const button of starts) button.addEventListener("click", () => start(held, 0));
+  for (const [act, run] of Object.entries({ ...acts, leave: () => leave(held) })) required(bar, `[data-act=tour-${act}]`).addEventListener("click", run);
+
+  /** @returns {boolean} whether a tour is open */
+  function during(act) {
+    if (held.open) act();
+    return held.open !== null;
+  }
+
+  function openFromAddress() {
+    looked = true;
+    const number = tourPlaceOf(window.location.hash);
+    if (number !== null) start(held, number - 1);
+  }
+
+  return {
+    acts,
+    isOpen: () => held.open !== null,
+    update() {
+      const { welcome } = getState();
+      for (const button of starts) {
+        button.hidden = !welcome?.tour || held.open !== null;
+        if (welcome?.tour) setText(button, `Start tour: ${welcome.tour.title}, ${welcome.tour.minutes} min`);
+      }
+      if (!looked && welcome?.tour) openFromAddress();
+      if (held.open) follow(held);
+    },
+  };
+}
+
+const stepOf = ({ open }) => open.tour.steps[open.at];
+const isLast = ({ open }) => open.at === open.tour.steps.length - 1;
+const isAway = ({ open, parts }) => parts.getState().view.branch !== open.tour.branch;
+const asksNow = (held) => stepOf(held).ask !== null && held.open.reached && !held.open.guesses.has(held.open.at);
+const progressNow = ({ open, parts }) => progressOf(parts.getState(), open.playing[0] ?? null, open.began);
+
+/** @param {number} at step to begin with, from 0 */
+async function start(held, at) {
+  const { parts, view, bar } = held;
+  if (held.open || held.asking) return;
+  const { getState, say, link, root, window } = parts;
+  if (!getState().welcome?.owner) {
+    say({ error: "You are viewing. Only the owner can play the tour of this lab.", hint: "Take a copy to play it in a lab of your own.", tone: "plain" });
+    return;
+  }
+  held.asking = true;
+  const tour = await fetchTour(parts);
+  held.asking = false;
+  if (!tour) return;
+  if (tour.branch === null) {
+    say({ error: "A command was given in this lab, so it no longer runs as its tour says.", hint: "Open the scenario again to take its tour.", tone: "plain" });
+    return;
+  }
+  held.open = { tour, at: Math.min(at, tour.steps.length - 1), playing: [], began: false, reached: false, guesses: new Map(), speed: getState().speed };
+  link.keeps_run = true;
+  view.begin(tour);
+  bar.hidden = false;
+  root.classList.add("telling", "touring");
+  parts.onRoom();
+  window.scrollTo({ top: 0, behavior: "instant" });
+  if (isAway(held)) link.branch(tour.branch);
+  show(held, at > 0);
+  view.focus();
+}
+
+/** Requests the tour until its run has ended; null after a failure, which is reported. @param {TourParts} parts */
+async function fetchTour({ requests, base, window, say }) {
+  const askAgain = async () => {
+    await new Promise((go) => window.setTimeout(go, ASK_EVERY_MS));
+    return requests.get(`${base}tour.json`);
+  };
+  let tries = TRIES;
+  let tour = { state: "running", words: "" };
+  try {
+    tour = await requests.get(`${base}tour.json`);
+  } catch (reason) {
+    if (reason.status !== BUSY) return failed(say, reason);
+  }
+  while (tour.state === "running") {
+    try {
+      tour = await askAgain();
+    } catch (reason) {
+      tries -= 1;
+      if (reason.status !== BUSY || tries === 0) return failed(say, reason);
+    }
+  }
+  return tour.state === "done" ? tour : failed(say, { message: tour.words, hint: "The lab itself is not affected." });
+}
+
+function failed(say, { message, hint }) {
+  say({ error: message, hint });
+  return null;
+}
+
+/** Shows the step: the lab jumps to it, or plays there if it is later. */
+function show(held, jump) {
+  const { parts, view, open } = held;
+  const { window } = parts;
+  const step = stepOf(held);
+  const before = open.at > 0 ? open.tour.steps[open.at - 1].ask : null;
+  open.reached = false;
+  view.ask(null, null);
+  view.show(open.tour.steps, open.at, before ? revealed(before, open.guesses.get(open.at - 1)) : "");
+  window.history.replaceState(null, "", window.location.pathname + window.location.search + tourFragment(open.at + 1));
+  if (step.panel) parts.showPanel(step.panel);
+  parts.light(null);
+  const playing = jump || parts.calm() ? [] : partsOf(parts.getState().at_us, step);
+  if (playing.length) play(held, playing);
+  else seek(held);
+  parts.wake();
+}
+
+function play({ open, parts }, playing) {
+  Object.assign(open, { playing, began: false });
+  parts.link.play(playing[0].speed, playing[0].until_us);
+}
+
+/** Goes to the step at once, also from later instants. */
+function seek(held) {
+  const { open, parts } = held;
+  const { at_us } = stepOf(held);
+  if (parts.getState().playing) parts.link.pause();
+  parts.link.seek(at_us);
+  Object.assign(open, { playing: [{ until_us: at_us, exact: true }], began: false });
+}
+
+function goTo(held, at) {
+  const { open, parts } = held;
+  if (!open || at < 0) return;
+  const away = isAway(held);
+  if (away) parts.link.branch(open.tour.branch);
+  const jump = away || at <= open.at || !open.reached;
+  open.at = at;
+  show(held, jump);
+}
+
+/** Forward: ends the playback under way, or takes the answer to the question, or goes to the next step. */
+function goOn(held) {
+  const { open, parts, view } = held;
+  if (isAway(held)) goTo(held, open.at);
+  else if (progressNow(held) === "paused") play(held, partsOf(parts.getState().at_us, stepOf(held)));
+  else if (!open.reached) seek(held);
+  else if (asksNow(held)) answer(held, view.typed());
+  else if (isLast(held)) leave(held);
+  else goTo(held, open.at + 1);
+}
+
+function answer(held, typed) {
+  const { guess, problem } = readGuess(stepOf(held).ask.kind, typed);
+  if (problem) {
+    held.view.refuse(problem);
+    return;
+  }
+  held.open.guesses.set(held.open.at, guess);
+  held.view.focus();
+  goTo(held, held.open.at + 1);
+}
+
+/** Ends the tour; the lab stays at its instant. */
+function leave(held) {
+  const { open, parts, bar } = held;
+  if (!open) return;
+  const { getState, link, root, window } = parts;
+  if (getState().playing) link.pause();
+  link.keeps_run = false;
+  if (open.speed !== getState().speed) link.speed(open.speed);
+  held.open = null;
+  bar.hidden = true;
+  root.classList.remove("telling", "touring");
+  window.history.replaceState(null, "", window.location.pathname + window.location.search);
+  parts.light(null);
+  parts.onRoom();
+}
+
+/** Follows the lab: begins the next part of the playback, or highlights what the step is about once it is reached. */
+function follow(held) {
+  const { open, view } = held;
+  const progress = progressNow(held);
+  if (progress === "playing") open.began = true;
+  if (progress === "reached") {
+    open.playing.shift();
+    if (open.playing.length) play(held, open.playing);
+    else reach(held);
+  }
+  view.say(...wordsOf(held, progress));
+}
+
+function reach(held) {
+  const { open, parts, view } = held;
+  const { seq, row, message, ask } = stepOf(held);
+  open.reached = true;
+  if (message) parts.light({ row: row ?? { seq: null }, message: { producer: message[0], number: message[1] } });
+  else if (seq !== null) parts.light({ row, message: null });
+  view.ask(ask, open.guesses.get(open.at));
+}
+
+/** @returns {[string, string]} the line about the lab, and the button that goes on */
+function wordsOf(held, progress) {
+  if (isAway(held)) return ["A command was given: this is another run. The tour's run is kept.", "Return to the tour"];
+  if (progress === "paused") return ["Paused on the way to this step.", "Play on"];
+  if (!held.open.reached) return ["Playing to this step…", "Skip"];
+  if (asksNow(held)) return ["", "Continue"];
+  return ["", isLast(held) ? "End the tour" : "Next"];
+}
