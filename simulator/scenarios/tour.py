@@ -173,6 +173,8 @@ class _Steps:
         if values is BAD:
             return None
         self._check_placeholder(node.value["answer"], f"{path}.answer", values["answer"], when)
+        for placeholder in placeholders(values["question"]):
+            self._check_placeholder(node.value["question"], f"{path}.question", placeholder, when)
         for name in ("question", "unit"):
             if name in node.value:
                 most = limits.TOUR_QUESTION_CHARACTERS

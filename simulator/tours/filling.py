@@ -44,9 +44,8 @@ class Figures:
 
     def shown(self, placeholder: str) -> str:
         """The value of a placeholder as text. Raises TourError."""
-        name = placeholder.rpartition(".")[2].partition("[")[0]
         try:
-            return shown(name, self._value(placeholder))
+            return shown(placeholder, self._value(placeholder))
         except LookupError as error:
             raise TourError(self._number, self._title, f"{{{placeholder}}}: {error.args[0]}") from None
 
@@ -90,15 +89,15 @@ class Figures:
         return value if unit_us is None or not isinstance(value, int) else duration(value * unit_us)
 
 
-def shown(name: str, value: Any) -> str:
-    """A value as text; its name says whether it is a duration. Raises LookupError."""
+def shown(path: str, value: Any) -> str:
+    """A value as text; a name in its path says whether it is a duration. Raises LookupError."""
     if isinstance(value, (bool, dict)) or value is None:
         raise LookupError(f"its value is {value!r}, not a number or a text")
     if isinstance(value, list):
         return str(len(value))
     if isinstance(value, str):
         return value
-    if name == "at" or name.endswith("_us"):
+    if path == "at" or any(name.endswith("_us") for name in path.split(".")):
         return duration(value)
     return f"{value:,}"
 

@@ -95,7 +95,7 @@ def _resolved(
     asked = None
     if ask is not None:
         asked = {
-            "question": ask.question,
+            "question": figures.filled(ask.question),
             "kind": ask.kind,
             "unit": ask.unit,
             "answer": figures.shown(ask.answer),

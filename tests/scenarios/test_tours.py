@@ -1,8 +1,8 @@
 """The tour of every built-in scenario is played, and every number in its texts is checked.
 
 A number is a placeholder, which the run fills in, or it is written in the scenario: in its canonical text, or
-in its title, `about` and `watch`, whose numbers `test_captions.py` binds to the run. A digit in a name, such
-as shop/15 or eu-1, is no number.
+in its title, `about` and `watch`, whose numbers `test_captions.py` binds to the run. An instant of a step may
+be named, too. A digit in a name, such as shop/15 or eu-1, is no number.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def loose_numbers(scenario: Scenario) -> set[str]:
         for step in scenario.tour.steps
         for part in (step.title, step.text, step.ask and step.ask.question)
     ]
-    known = written_numbers(scenario)
+    known = written_numbers(scenario) | {step.at_us for step in scenario.tour.steps}
     found = {
         number.rstrip(",").strip()
         for text in texts
