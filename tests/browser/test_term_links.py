@@ -1,4 +1,4 @@
-"""Headings of legends, tables and inspectors on the page link to the glossary, and stay in place."""
+"""Headings of tables and inspectors on the page link to the glossary, and stay in place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Lab
 
 WITHOUT_LINK = """() => [
-  ...document.querySelectorAll(".legend li, th[scope=col]:not([data-name]), [data-part=risk] th:not([data-name]), [data-part=inspector-title], [data-part=inspector] h3"),
+  ...document.querySelectorAll("th[scope=col]:not([data-name]), [data-part=risk] th:not([data-name]), [data-part=inspector-title], [data-part=inspector] h3"),
 ].filter((heading) => heading.checkVisibility() && heading.textContent.trim() && !heading.querySelector("a.term")).map((heading) => heading.textContent.trim())"""
 """Headings in view that are neither links nor names of things in the run."""
 

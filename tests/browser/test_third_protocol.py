@@ -86,7 +86,7 @@ def test_a_lab_of_the_third_protocol_is_drawn_with_its_servers_events_and_menu(
     lab.open().at_rest()
     page = lab.page
     expect(page.locator("[data-part=sentence]")).to_have_text("0 servers are up.")
-    expect(page.locator("section.logs li")).to_have_text(
+    expect(page.locator("section.logs > ul > li")).to_have_text(
         ["alpha is down: 6 stored, read up to 5, persisted up to 3."]
     )
     expect(page.locator(".lab")).to_have_class("lab drawn single-log without-snapshots without-peers")

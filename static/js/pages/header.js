@@ -1,4 +1,4 @@
-/** The header of the lab page: number of viewers, report, keys, legend. */
+/** The header of the lab page: number of viewers, report, keys. */
 
 import { counted, seconds } from "../model/format.js";
 import { NO_COMMANDS, originOf, recordedIn } from "../model/recorded.js";
@@ -16,18 +16,16 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const seed = required(root, "[data-part=seed]");
   const watch = required(root, "[data-part=watch]");
   const recorded_line = required(root, "[data-part=recorded]");
-  const legend = required(root, "[data-part=legend]");
   const words_button = required(root, "[data-act=words]");
   const about = makeAbout(document, root);
   const help = makeHelp(document, root);
   makeShare(root, { document, window, requests, base, token, getState, getView, say });
   listenToReport(root, { window, requests, base, token, getState, say, ask });
-  let legend_key = "";
 
   return {
     acts: { help: help.toggle },
     wordsShown: (open) => words_button.setAttribute("aria-expanded", String(open)),
-    update(state, watched, theme, ratio) {
+    update(state, watched) {
       const others = state.viewers - 1;
       setText(viewers, others > 0 ? counted(others, "other viewer") : "");
       if (state.welcome) {
@@ -42,9 +40,6 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       const possible = protocol.possible(state, watched);
       root.classList.toggle("without-snapshots", !possible.snapshots);
       root.classList.toggle("without-peers", !possible.peers);
-      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, protocol.name, possible.snapshots].join("|");
-      if (key !== legend_key) protocol.writeLegend(document, legend, theme, { ratio, clusters: watched.clusters, ...possible });
-      legend_key = key;
     },
   };
 }

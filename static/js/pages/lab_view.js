@@ -3,8 +3,10 @@
 import { makeCurveWindow } from "../model/curve_window.js";
 import { makeLandmarks } from "../model/landmarks.js";
 import { wordsOfRow } from "../model/row_words.js";
+import { protocolOf } from "../protocols/table.js";
 import { required } from "../render/dom.js";
 import { makeInspector } from "../render/inspector.js";
+import { makeLegend } from "../render/legend.js";
 import { makeMirror } from "../render/mirror.js";
 import { makeNotices } from "../render/notices.js";
 import { makeSentence } from "../render/sentence.js";
@@ -100,6 +102,7 @@ function makeAround(parts, { appearance, ask, controls, lights, plotly, protocol
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose });
   const header = makeHeader(document, root, { ...parts, ask, getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }) });
+  const legend = makeLegend(document, root, redraw);
   const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
   /** A step of a story: highlights its row in the list, and in the lanes its message, or else causes and effects of the row. */
@@ -112,11 +115,11 @@ function makeAround(parts, { appearance, ask, controls, lights, plotly, protocol
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
   const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, onRoom: redraw });
-  return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, tour, panels, questions: makeQuestionButtons(root, panels) };
+  return { landmarks, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, questions: makeQuestionButtons(root, panels) };
 }
 
 /** Connects the keys and the button of the text view; a change of the page's size redraws the picture. */
-function listen({ document, root, window }, { controls, faults, inspector, lights, protocol_view, redraw }, { branches, events, footer, header, mirror, panels, story, tour }) {
+function listen({ document, root, window }, { controls, faults, inspector, lights, protocol_view, redraw }, { branches, events, footer, header, legend, mirror, panels, story, tour }) {
   /** While a panel with its own time axis is shown, it receives the keys of the time diagram. */
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
   const { earlier, later } = timed; // while a story is open, the two keys move through its steps
@@ -131,7 +134,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   /** Esc closes one thing at a time: the inspector, then a story, then the highlight. */
   function clear() {
     if (inspector.isOpen()) inspector.close();
-    else if (!story.close()) lights.clear();
+    else if (!story.close() && !lights.clear()) legend.clear();
   }
   const words = () => header.wordsShown(mirror.toggle());
 
@@ -144,6 +147,11 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   );
   required(root, "[data-act=words]").addEventListener("click", words);
   new window.ResizeObserver(redraw).observe(required(root, "main"));
+}
+
+function updateLegend(legend, state, watched, theme, ratio) {
+  const protocol = protocolOf(state);
+  legend.update(protocol.name, protocol.legend, theme, { ratio, clusters: watched.clusters, ...protocol.possible(state, watched) });
 }
 
 /** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true when a further drawing is needed */
@@ -159,10 +167,11 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     if (protocol_view.updateAbove(state, watched, theme, ratio)) forgetMeasured();
     if (state !== measured.state) Object.assign(measured, { state, room: appearance.room(theme, watched.clusters.length), spare: null });
     const lit = lights.now();
-    protocol_view.update(state, watched, theme, ratio, measured.room, lit);
+    const chosen = around.legend.chosen();
+    protocol_view.update(state, watched, theme, ratio, measured.room, lit, chosen);
     measured.spare ??= appearance.spare();
-    const flying = protocol_view.animate(state, watched, theme, at_us, ratio);
-    const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
+    const flying = protocol_view.animate(state, watched, theme, at_us, ratio, chosen);
+    const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state) });
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us);
@@ -174,7 +183,8 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     around.choices.update(state, watched);
     around.branches.update(state);
     around.beginning.update(state);
-    around.header.update(state, watched, theme, ratio);
+    around.header.update(state, watched);
+    updateLegend(around.legend, state, watched, theme, ratio);
     around.mirror.update(state, watched, wall_ms);
     const owed = events.update(state, theme, ratio, wall_ms);
     states.update(state);

@@ -27,8 +27,8 @@
  * @property {Object<string, () => void>} [time_acts] actions of keys in the time diagram, for protocols with one
  * @property {(theme: object, watched: object) => object} [themeOf] the page's theme with the hues for what is shown
  * @property {(state: object, watched: object, theme: object, ratio: number) => boolean} [updateAbove] updates what is above the picture; true when its height changed
- * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null) => void} update draws the static part
- * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number) => boolean} animate draws the moving part; true while anything moves
+ * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null, chosen?: import("../render/marks.js").Chosen | null) => void} update draws the static part; `chosen`: the mark that the legend highlights
+ * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number, chosen?: import("../render/marks.js").Chosen | null) => boolean} animate draws the moving part; true while anything moves
  * @property {(state: object, watched: object, theme: object, given: object) => boolean} [updateTime] updates the time diagram; true when a further drawing is needed
  * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide updates the tables beside the picture
  * @property {() => void} redraw

@@ -30,7 +30,7 @@
  *   where that depends on the present state; `declared` is the text that the simulator declares with the command
  * @property {(state: object, watched: object) => {title: string, items: import("../transport/menu.js").Item[]}[]} breakMenu the menu of "Break…"
  * @property {import("../transport/keys.js").KeysOf} keys
- * @property {(document: Document, legend: HTMLElement, theme: object, given: object) => void} writeLegend
+ * @property {import("../render/legend.js").LegendItem[]} legend an item for every kind of mark in the picture
  * @property {import("../pages/panel_list.js").Panel[]} panels in the order of their tabs
  * @property {(tools: import("../pages/protocol_view.js").Tools) => import("../pages/protocol_view.js").ProtocolView} makeView
  */

@@ -1,6 +1,7 @@
 /** Draws the highlighted causal cone in the space-time diagram: a line from each cause to its effect. */
 
 import { arrowHead } from "./arrows.js";
+import { markAs } from "./marks.js";
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -9,6 +10,7 @@ import { arrowHead } from "./arrows.js";
  */
 export function paintCone(context, lit, theme, place) {
   const dots = new Set();
+  markAs(context, "time-cone");
   context.strokeStyle = context.fillStyle = theme.ink.ink;
   for (const { from, to, back } of lit.edges) {
     const a = place(from);

@@ -1,5 +1,6 @@
 /** Draws placed labels: pieces of text in a weight and an ink, with a halo in the background colour over lines. */
 
+import { markAs } from "./marks.js";
 import { fontOf } from "./theme.js";
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (name of a theme ink) */
@@ -23,6 +24,7 @@ export function makeMeasure(context, theme) {
 
 /** @param {{x: number, y: number, height: number, label: Run[]}[]} placed */
 export function drawLabels(context, placed, theme, measure) {
+  markAs(context, "text");
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.lineJoin = "round";

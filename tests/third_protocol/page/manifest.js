@@ -40,7 +40,7 @@ export const SINGLE_LOG = {
   live_consequences: { "server.crash": (declared, { server }, state) => [declared, `It goes back to entry ${state.view.servers[server].persisted} when it is up again.`] },
   breakMenu: (state) => [{ title: "Servers", items: state.welcome.names.servers.map((server) => ({ says: `crash ${server}`, command: { do: "server.crash", server } })) }],
   keys: { without: [], says: {} },
-  writeLegend: (document, legend) => legend.replaceChildren(element(document, "p", { text: "A line is a server." })),
+  legend: [{ words: "server", term: "event", says: "A line is a server.", marks: ["server"], group: "Servers", width: 10, first: true, draw: (context) => context.fillRect(0, 8, 10, 2) }],
   panels: [],
   makeView,
 };

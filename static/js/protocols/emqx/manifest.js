@@ -15,7 +15,7 @@ import { NODE_MESSAGES } from "./pages/node_message_panel.js";
 import { LAYERS } from "./pages/layers_panel.js";
 import { makeGroupView } from "./pages/lab_view.js";
 import { ROUNDS } from "./pages/rounds_panel.js";
-import { writeGroupLegend } from "./render/group_legend.js";
+import { LEGEND } from "./render/legend.js";
 import { groupBreakMenu } from "./transport/fault_menus.js";
 
 /** @type {import("../table.js").Protocol} */
@@ -41,7 +41,7 @@ export const EMQX = {
     without: ["nextSnapshot", "previousSnapshot", "failOver", "follow", "together", "partitions", "magnifyTime", "reduceTime", "followTime", "toTime"],
     says: { magnify: "expand the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
   },
-  writeLegend: (document, legend, theme, { ratio }) => writeGroupLegend(document, legend, theme, ratio),
+  legend: LEGEND,
   panels: [NODE_MESSAGES, LAYERS, ROUNDS, WHY_DUPLICATES, WHAT_IF],
   makeView: makeGroupView,
 };

@@ -20,7 +20,7 @@ import { FORECAST } from "./pages/forecast_panel.js";
 import { makePulsarView } from "./pages/lab_view.js";
 import { MIGRATION } from "./pages/migration_panel.js";
 import { SHADOWS } from "./pages/shadow_panel.js";
-import { writeLegend } from "./render/legend.js";
+import { LEGEND } from "./render/legend.js";
 import { breakMenu } from "./transport/fault_menus.js";
 import { subscriptionsOf, topicsOf } from "./model/topics.js";
 
@@ -58,7 +58,7 @@ export const PULSAR = {
   live_consequences: LIVE_CONSEQUENCES,
   breakMenu,
   keys: { without: ["foldBy"], says: {} },
-  writeLegend,
+  legend: LEGEND,
   panels: [WHY_DUPLICATES, WHAT_IF, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS],
   makeView: makePulsarView,
 };

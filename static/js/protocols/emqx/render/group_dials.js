@@ -8,6 +8,7 @@
 import { flightLabels } from "../layout/flight_labels.js";
 import { pointOn, shareOf } from "../../../layout/links.js";
 import { glyph } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 const TURN = 2 * Math.PI;
@@ -50,7 +51,9 @@ export function paintLeaderDials(context, { plane, leading, spans }, theme, at_u
   const y = leader.y + leader.height - 22 * k;
   const left = (us, whole_us) => Math.max(0, Math.min(1, (us - at_us) / whole_us)) * TURN;
   const { heartbeat_us, rounds } = leading.leader;
+  markAs(context, "timer-commit");
   if (heartbeat_us !== null) timerDial(context, leader.x + leader.width - 22 * k, y, k, [left(heartbeat_us, spans.leader_heartbeat_interval)], theme.ink.proto, theme);
+  markAs(context, "timer-rebalance");
   timerDial(context, leader.x + leader.width - 52 * k, y, k, rounds.due_us.map((us) => left(us, spans.leader_renew_streams_interval)), theme.ink.soft, theme);
 }
 
@@ -67,8 +70,10 @@ function dial(context, x, y, radius, incarnation, online, { hue, theme, at_us, w
   const known = angle(incarnation?.known?.deadline_us);
   const thick = Math.max(2, radius * 0.17);
   const inner = radius - thick * 1.7;
+  markAs(context, "ring-whole");
   arc(context, x, y, radius, 0, TURN, theme.ink.line, 1, online ? [] : [2, 3]);
   if (own > known && incarnation?.own?.state === "connected") {
+    markAs(context, "ring-gap");
     context.fillStyle = known > 0 ? theme.ink.harmWash : theme.ink.harmSoft;
     context.beginPath();
     context.moveTo(x, y);
@@ -76,9 +81,11 @@ function dial(context, x, y, radius, incarnation, online, { hue, theme, at_us, w
     context.closePath();
     context.fill();
   }
+  markAs(context, "ring-client");
   if (own > 0) arc(context, x, y, radius, 0, own, hue, thick);
-  if (known > 0) arc(context, x, y, inner, 0, known, theme.ink.proto, thick * 0.8, incarnation.own ? [] : [2, 2]);
   if (own > 0 && own < TURN) tick(context, x, y, radius - thick, radius + thick * 0.8, own, theme.ink.ink);
+  markAs(context, "ring-leader");
+  if (known > 0) arc(context, x, y, inner, 0, known, theme.ink.proto, thick * 0.8, incarnation.own ? [] : [2, 2]);
   if (known > 0 && known < TURN) tick(context, x, y, inner - thick * 1.6, inner + thick * 0.8, known, theme.ink.proto);
 }
 
@@ -134,7 +141,12 @@ export function flightPlaces(plane, flights, at_us) {
 /** Draws messages in flight, with names where they fit; if there are too many, with their number. */
 export function paintFlights(context, plane, theme, places, totals, bounds) {
   const k = plane.scale;
-  for (const { flight, x, y } of places) glyph(context, SHAPE_OF[flight.what] ?? "dot", x, y, 4.4 * k, theme.ink.proto, theme.ink.bg);
+  for (const { flight, x, y } of places) {
+    const shape = SHAPE_OF[flight.what] ?? "dot";
+    markAs(context, `flight-${shape}`);
+    glyph(context, shape, x, y, 4.4 * k, theme.ink.proto, theme.ink.bg);
+  }
+  markAs(context, "text");
   context.font = fontOf(theme, theme.label, 600);
   context.textBaseline = "middle";
   if (places.length <= NAMED_MAX) return paintNames(context, plane, theme, places, bounds);

@@ -5,6 +5,7 @@ import { pointOn } from "../../../layout/links.js";
 import { counted, span } from "../../../model/format.js";
 import { badgeOf } from "../model/rounds.js";
 import { freeCell, glyph } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 /** @param {object} scene of the group stage */
@@ -18,6 +19,7 @@ export function paintNodes(context, scene, state, theme) {
 }
 
 function enclosures(context, plane, state, theme) {
+  markAs(context, "node");
   for (const { name, box } of plane.nodes) {
     const up = state.view.clusters[name]?.state === "up";
     context.strokeStyle = up ? theme.ink.line : theme.ink.harm;
@@ -37,6 +39,7 @@ function rounded(context, { x, y, width, height }, radius, how) {
 }
 
 function paintTrunk(context, { a, b, points }, view, theme, k) {
+  markAs(context, "link");
   const links = [view.links[`${a} -> ${b}`], view.links[`${b} -> ${a}`]];
   const cut = links.some((link) => link?.state === "cut");
   const down = [a, b].some((name) => view.clusters[name]?.state !== "up");
@@ -57,6 +60,7 @@ function paintTrunk(context, { a, b, points }, view, theme, k) {
 function spokes(context, { plane, clients, leading }, theme) {
   if (plane.turned || !leading) return;
   const { leader } = plane;
+  markAs(context, "borrower");
   for (const node of plane.nodes) {
     if (node.dense || node.name !== plane.home) continue;
     for (const card of node.cards) {
@@ -106,6 +110,7 @@ function paintCard(context, card, { plane, clients }, theme) {
   const client = clients.get(card.client);
   if (!client) return;
   const k = plane.scale;
+  markAs(context, "client");
   context.fillStyle = theme.ink.bg;
   rounded(context, card, 4, "fill");
   context.strokeStyle = theme.ink.line;
@@ -115,6 +120,7 @@ function paintCard(context, card, { plane, clients }, theme) {
   context.setLineDash([]);
   const x = card.x + 54 * k;
   freeCell(context, client.number, x + 4 * k, card.y + 14 * k, 8 * k, 13 * k, theme.origin[client.number % ORIGINS], theme.ink.bg);
+  markAs(context, "text");
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.font = fontOf(theme, theme.label, 400);
@@ -129,6 +135,7 @@ function paintCard(context, card, { plane, clients }, theme) {
 function paintLeader(context, { plane, group, leading, counts }, state, theme) {
   const { leader, scale: k } = plane;
   const dead = !leading && group?.claim;
+  markAs(context, "leader");
   context.fillStyle = theme.ink.bg;
   rounded(context, leader, 6, "fill");
   context.strokeStyle = leading ? theme.ink.proto : theme.ink.strong;
@@ -138,6 +145,7 @@ function paintLeader(context, { plane, group, leading, counts }, state, theme) {
   context.setLineDash([]);
   context.textAlign = "left";
   context.textBaseline = "middle";
+  markAs(context, "text");
   const line = (at, text, colour = theme.ink.ink2, weight = 400) => {
     context.font = fontOf(theme, theme.label, weight);
     context.fillStyle = colour;
@@ -164,6 +172,7 @@ function paintLeader(context, { plane, group, leading, counts }, state, theme) {
 
 /** A stable group: a badge on the upper edge of the leader's box. */
 function paintBadge(context, leader, theme, k) {
+  markAs(context, "stable");
   const text = "✓ stable";
   context.font = fontOf(theme, theme.label, 600);
   const width = context.measureText(text).width + 16 * k;

@@ -10,6 +10,7 @@ import { groupThingAt } from "../layout/group_hit.js";
 import { clientsOf, countsOf, foldsOf, leaderOf, tapesOf } from "../model/groups.js";
 import { prepared } from "../../../render/canvas.js";
 import { required } from "../../../render/dom.js";
+import { markAs, onlyChosen, paintWithChosen } from "../../../render/marks.js";
 import { flightPlaces, paintDials, paintFlights, paintLeaderDials } from "./group_dials.js";
 import { makeGroupHandles } from "./group_handles.js";
 import { paintNodes } from "./group_nodes.js";
@@ -53,24 +54,25 @@ export function makeGroupStage(document, root, on) {
 
   return {
     acts,
-    update(state, watched, theme, ratio) {
+    update(state, watched, theme, ratio, _room, _lit, marked) {
       const width = stage.clientWidth;
       const { by, magnified } = folds.choice();
-      const key = [state.epoch, state.number, watched.group, width, theme.ink.bg, theme.scale, ratio, by, magnified].join("|");
+      const key = [state.epoch, state.number, watched.group, width, theme.ink.bg, theme.scale, ratio, by, magnified, [...(marked?.marks ?? [])]].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(folds.choice(), state, watched, theme, width);
       stage.style.height = `${scene.height}px`;
-      paint(still, scene, folds.choice(), state, theme, ratio);
+      paint(still, scene, folds.choice(), state, theme, { ratio, chosen: marked });
       handles.update(scene, state);
       by_button.hidden = !scene.folded;
       back_button.hidden = !scene.folded || magnified === null;
       by_button.firstChild.textContent = by === "shard" ? "by client" : "by shard";
     },
     /** @returns {boolean} whether anything moves */
-    animate(state, watched, theme, at_us, ratio) {
+    animate(state, watched, theme, at_us, ratio, marked) {
       if (!scene) return false;
-      const context = prepared(moving, scene.plane.width, scene.height, ratio);
+      const whole = prepared(moving, scene.plane.width, scene.height, ratio);
+      const context = marked ? onlyChosen(whole, marked, "moving") : whole;
       const ticking = paintDials(context, scene, theme, at_us);
       paintLeaderDials(context, scene, theme, at_us);
       places = flightPlaces(scene.plane, state.flights.filter((flight) => flight.subscription === watched.group), at_us);
@@ -87,6 +89,7 @@ export function makeGroupStage(document, root, on) {
 /** Writes the headings of the table: the leader's assignment at the left, the readers at the right. */
 function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme, by) {
   if (!group) return;
+  markAs(context, "text");
   const k = plane.scale;
   context.textBaseline = "middle";
   context.font = fontOf(theme, theme.label, 600);
@@ -163,9 +166,14 @@ function makeScene(choice, state, watched, theme, width) {
   return { ...made, ...layTable(choice, made, tapes, theme) };
 }
 
-function paint(still, scene, choice, state, theme, ratio) {
+function paint(still, scene, choice, state, theme, { ratio, chosen }) {
+  const { plane, height } = scene;
+  const given = { width: plane.width, height, ground: theme.ink.bg, part: "group", chosen };
+  paintWithChosen(prepared(still, plane.width, height, ratio), given, (context) => paintAll(context, scene, choice, state, theme));
+}
+
+function paintAll(context, scene, choice, state, theme) {
   const { plane, laid, height } = scene;
-  const context = prepared(still, plane.width, height, ratio);
   if (plane.nodes.length) paintNodes(context, scene, state, theme);
   paintHead(context, scene, theme, choice.by);
   const given = { width: plane.width, height, scale: plane.scale, turned: plane.turned, numbers: scene.numbers, taken: headBoxes(scene, theme) };

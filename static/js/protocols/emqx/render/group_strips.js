@@ -5,6 +5,7 @@
 
 import { clientOf, isDoubled, isOver, isUnread } from "../model/groups.js";
 import { whole } from "../../../model/format.js";
+import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 /**
@@ -16,6 +17,7 @@ export function paintStrips(context, laid, theme, { scale: k, numbers, chosen, t
   const terse = laid.strips.length > 24;
   for (const row of laid.strips) {
     const { fold, x, y, height } = row;
+    markAs(context, "text");
     context.textAlign = "right";
     context.font = fontOf(theme, theme.label, fold.key === chosen ? 700 : 400);
     context.fillStyle = fold.key === "no reader" ? theme.ink.harm : fold.key === chosen ? theme.ink.ink : theme.ink.ink2;
@@ -31,18 +33,22 @@ function paintCell(context, tape, x, y, cell, height, theme, numbers) {
   const hue = (client) => (numbers.get(client) ?? 0) % ORIGINS;
   const pick = (client, behind) => (behind ? theme.origin : theme.done)[hue(client)];
   const owner = tape.leader_entry?.owner;
+  markAs(context, "strip-cell");
   context.fillStyle = owner ? pick(clientOf(owner), tape.leader_entry.position < tape.length) : theme.ink.line;
   context.fillRect(x, y, width, half - 0.5);
   const readers = tape.readers.length;
   if (readers === 0) {
+    markAs(context, isOver(tape) ? "strip-cell" : "no-reader");
     context.fillStyle = isOver(tape) ? theme.ink.line : theme.ink.harm;
     context.fillRect(x, y + height - 2, width, 2);
   }
+  markAs(context, "strip-cell");
   tape.readers.forEach((reader, at) => {
     context.fillStyle = pick(reader.client, reader.acknowledged < tape.length);
     context.fillRect(x, y + half + (at * half) / readers, width, half / readers);
   });
   if (isDoubled(tape)) {
+    markAs(context, "two-readers");
     context.fillStyle = theme.ink.harm;
     context.fillRect(x, y + height + 1, width, 1.5);
     context.fillRect(x, y + height + 3.5, width, 1.5);
@@ -54,6 +60,7 @@ function totals(context, { fold, y, height }, theme, k, x) {
   if (fold.unread) runs.push([`${whole(fold.unread)} without a reader`, theme.ink.harm]);
   if (fold.doubled) runs.push([`${whole(fold.doubled)} with two readers`, theme.ink.harm]);
   if (fold.again.leader) runs.push([`${whole(fold.again.leader)} redelivered if the leader crashes`, theme.ink.harm]);
+  markAs(context, "text");
   context.textAlign = "left";
   context.font = fontOf(theme, theme.label, 400);
   let at = x;

@@ -9,6 +9,7 @@ import { placeLabels } from "../../../layout/labels.js";
 import { clientOf, isDoubled, isOver } from "../model/groups.js";
 import { freeCell } from "../../../render/glyphs.js";
 import { crashLabels, cursorLabels, footOf } from "./group_tape_labels.js";
+import { markAs } from "../../../render/marks.js";
 import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
@@ -32,6 +33,7 @@ export function paintTapes(context, laid, theme, { width, height, scale: k, turn
   const asked = [];
   const measure = makeMeasure(context, theme);
   for (const row of laid.rows) {
+    markAs(context, null);
     paintTape(context, row, theme, k, numbers);
     paintEnds(context, row, theme, { k, turned, numbers });
     if (row.tape.name === chosen) outline(context, row, theme);
@@ -68,13 +70,17 @@ function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fadi
   }
   const [read, unacked] = [xAt(row, done), xAt(row, held)];
   context.globalAlpha = fading ? 0.55 : 1;
+  markAs(context, "acked");
   context.fillStyle = theme.done[hue];
   context.fillRect(start, y, read - start, body);
+  markAs(context, "not-acked");
   context.fillStyle = theme.origin[hue];
   context.fillRect(unacked, y, end - unacked, body);
+  markAs(context, "delivered-not-acked");
   if (unacked > read) context.fillRect(read, y, unacked - read, body + raise);
   context.globalAlpha = 1;
   if (unit_px < APART_PX) return;
+  markAs(context, "axis"); // gaps between messages
   context.fillStyle = theme.ink.bg;
   for (let offset = row.first + 1; offset < tape.length; offset++) {
     const x = xAt(row, offset);
@@ -84,6 +90,7 @@ function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fadi
 }
 
 function outlineUnassigned(context, x, y, width, height, theme) {
+  markAs(context, "unassigned");
   context.save();
   context.strokeStyle = theme.ink.strong;
   context.lineWidth = 1;
@@ -97,6 +104,7 @@ function doubled(context, row, theme, k) {
   const top = row.y + row.body + 1;
   const height = row.tape.readers.length * (row.body + 1) - 1;
   const x = xAt(row, row.tape.length);
+  markAs(context, "two-readers");
   context.fillStyle = theme.ink.harm;
   context.fillRect(x + 3 * k, top, 2 * k, height);
   context.fillRect(x + 7 * k, top, 2 * k, height);
@@ -109,11 +117,15 @@ function cursors(context, row, theme, k) {
   const size = (row.body < 8 * k ? 4.5 : 6) * k;
   const at = (offset) => xAt(row, offset);
   for (const reader of tape.readers) {
+    markAs(context, "delivered");
     triangle(context, at(reader.delivered), y, size, theme.ink.ink, theme.ink.bg);
+    markAs(context, "acknowledged");
     context.fillStyle = theme.ink.ink;
     context.fillRect(at(reader.acknowledged) - 0.8, y, 1.6, size + 1);
   }
+  markAs(context, "reported");
   if (tape.leader_entry) triangle(context, at(tape.leader_entry.position), y, size, theme.ink.proto, theme.ink.proto);
+  markAs(context, "committed");
   triangle(context, at(tape.committed), y, size, theme.ink.ink, theme.ink.ink);
 }
 
@@ -136,10 +148,12 @@ function paintCrashes(context, row, theme, k) {
   const y = footOf(row) + 9 * k;
   context.fillStyle = theme.ink.harm;
   if (tape.again.kill > 0) {
+    markAs(context, "redelivered-client");
     const x = xAt(row, tape.leader_entry.position);
     context.fillRect(x, y, Math.max(2, xAt(row, tape.leader_entry.position + tape.again.kill) - x), 1.6 * k);
   }
   if (tape.again.leader > 0) {
+    markAs(context, "redelivered-leader");
     const x = xAt(row, tape.committed);
     const length = Math.max(2, xAt(row, tape.handed) - x);
     context.fillRect(x, y + 4.5 * k, length, 1.3 * k);
@@ -151,7 +165,11 @@ function paintCrashes(context, row, theme, k) {
 function paintEnds(context, row, theme, { k, turned, numbers }) {
   if (turned) return;
   const { tape, y, body, x1 } = row;
-  const swatch = (client, x, middle) => freeCell(context, hueOf(numbers, client), x, middle, 8 * k, 11 * k, theme.origin[hueOf(numbers, client)], theme.ink.bg);
+  const swatch = (client, x, middle) => {
+    markAs(context, "client-of-stream");
+    freeCell(context, hueOf(numbers, client), x, middle, 8 * k, 11 * k, theme.origin[hueOf(numbers, client)], theme.ink.bg);
+    markAs(context, "text");
+  };
   if (tape.leader_entry?.owner) swatch(clientOf(tape.leader_entry.owner), row.x0 - 10 * k, y + body / 2);
   context.font = fontOf(theme, theme.label, 400);
   context.textAlign = "left";
@@ -166,6 +184,7 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
     context.fillText(fits ? whole : reader.client, x1 + 26 * k, middle); // the colour shows the state, too, and the headline describes it
   });
   if (tape.readers.length > 0 || isOver(tape)) return;
+  markAs(context, "text");
   context.fillStyle = theme.ink.harm;
   context.fillText("no client", x1 + 12 * k, y + body + 1 + body / 2);
 }
@@ -173,6 +192,7 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
 const WORDS = { granted: "", revoking: " revoking", absent: " finishing" };
 
 function outline(context, row, theme) {
+  markAs(context, "chosen");
   context.strokeStyle = theme.ink.ink;
   context.lineWidth = 1.4;
   context.strokeRect(row.x0 - 3, row.y - 3, row.x1 - row.x0 + 6, footOf(row) - row.y + 6);

@@ -6,6 +6,7 @@ import { densityOf } from "../model/density.js";
 import { placeLabels } from "../../../layout/labels.js";
 import { flagBoxes } from "../layout/pins.js";
 import { prepared } from "../../../render/canvas.js";
+import { markAs, paintWithChosen } from "../../../render/marks.js";
 import { drawDown } from "./down.js";
 import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { drawLedgers } from "./ledgers.js";
@@ -21,26 +22,32 @@ import { drawThreads, drawWash, threadBoxes } from "./threads.js";
  * @param {import("../layout/scene.js").Scene} scene
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../../../render/theme.js").Theme} theme
- * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null}} given
+ * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null, chosen?: import("../../../render/marks.js").Chosen | null}} given
  */
-export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit }) {
+export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit, chosen }) {
+  const { width, height } = scene.plane;
+  const given = { width, height, ground: theme.ink.bg, part: "lanes", chosen };
+  paintWithChosen(prepared(canvas, width, height, ratio), given, (context) => paintAll(context, scene, state, theme, { tiles, lit }));
+}
+
+/** By lane, from back to front. Each begins without a mark, so that a part that names none is noticed by the tests. */
+const LANE_PARTS = [drawStrip, drawLedgers, drawRail, drawDown, drawDuplicates, drawBrackets, drawFlags, drawLit];
+
+function paintAll(context, scene, state, theme, { tiles, lit }) {
   const { plane } = scene;
-  const context = prepared(canvas, plane.width, plane.height, ratio);
   drawWash(context, scene, theme);
   for (const lane of plane.lanes) {
     const held = scene.lanes[lane.name];
     if (!held.strip.fine) drawShares(context, scene, lane, theme, densityOf(held.store, tiles(lane.name), scene.watched.clusters.length));
-    drawStrip(context, scene, lane, theme);
-    drawLedgers(context, scene, lane, theme);
-    drawRail(context, scene, lane, theme);
-    drawDown(context, scene, lane, theme);
-    drawDuplicates(context, scene, lane, theme);
-    drawBrackets(context, scene, lane, theme);
-    drawFlags(context, scene, lane, theme);
-    drawLit(context, scene, lane, theme, lit);
+    for (const draw of LANE_PARTS) {
+      markAs(context, null);
+      draw(context, scene, lane, theme, lit);
+    }
   }
+  markAs(context, null);
   drawThreads(context, scene, theme, lit);
   for (const lane of plane.lanes) drawPins(context, scene, lane, theme);
+  markAs(context, null);
   drawArcs(context, scene, theme, state.view);
   paintLabels(context, scene, state, theme);
 }

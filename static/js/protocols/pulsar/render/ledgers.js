@@ -2,6 +2,7 @@
 
 import { nearEdge } from "../layout/strip.js";
 import { fillBox } from "../../../layout/plane.js";
+import { markAs } from "../../../render/marks.js";
 
 /** @returns {{ledger: number, along: number}[]} borders in the window, without that of the first ledger, before which there is none */
 export function bordersOf(plane, { strip, topic }) {
@@ -13,6 +14,7 @@ export function bordersOf(plane, { strip, topic }) {
 
 export function drawLedgers(context, scene, lane, theme) {
   const { plane } = scene;
+  markAs(context, "ledger");
   context.fillStyle = theme.ink.ink3;
   for (const { along } of bordersOf(plane, scene.lanes[lane.name])) {
     fillBox(context, plane, lane, along - 1.2, -11 * plane.scale, 1, plane.cell + 15 * plane.scale);

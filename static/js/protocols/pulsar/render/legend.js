@@ -1,58 +1,153 @@
-/** Writes the legend of the lanes, drawn with the same functions as the diagram, so that both always agree. */
+/** The legend of the lanes and of the time diagram. Items are drawn with the same functions as the picture, so that both agree. */
 
-import { element } from "../../../render/dom.js";
-import { prepared } from "../../../render/canvas.js";
-import { freeCell, glyph } from "../../../render/glyphs.js";
-import { termLink } from "../../../render/terms.js";
+import { freeCell, glyph, pin } from "../../../render/glyphs.js";
+import { TIME_LEGEND } from "./time_legend.js";
 
-const SIZE_PX = 18;
+/** @typedef {import("../../../render/legend.js").LegendItem} LegendItem */
 
-/**
- * @param {Document} document
- * @param {HTMLElement} box
- * @param {import("../../../render/theme.js").Theme} theme
- * @param {{ratio: number, clusters: string[], snapshots: boolean, peers: boolean}} given snapshots, peers: whether the lab can have them, see model/possible.js
- */
-export function writeLegend(document, box, theme, { ratio, clusters, snapshots, peers }) {
-  const k = theme.scale;
-  const item = (words, cells, draw) => {
-    const canvas = element(document, "canvas", { "aria-hidden": "true" });
-    draw(prepared(canvas, cells * k, SIZE_PX * k, ratio), SIZE_PX * k);
-    return element(document, "li", {}, [canvas, termLink(document, words)]);
-  };
-  const cellAt = (context, origin, x, y, colour) => freeCell(context, origin, x * k, y * k, 9 * k, 16 * k, colour, theme.ink.bg);
-  const marker = (kind, words) => item(words, 13, (context) => glyph(context, kind, 6.5 * k, 9 * k, 4.2 * k, theme.ink.proto, theme.ink.bg));
-  const markers = () => [
-    marker("snapshot_request", "request"),
-    marker("snapshot_response", "response"),
-    marker("snapshot", "snapshot"),
-    marker("subscription_update", "update"),
-    item("other regions' markers", 8, (context) => {
-      context.fillStyle = theme.ink.strong;
-      context.fillRect(4 * k, 4 * k, 1.2 * k, 10 * k);
-    }),
-  ];
-  const between = () => [
-    item("duplicates of a failover", 18, (context) => {
-      context.fillStyle = theme.ink.harm;
-      context.fillRect(0, 7 * k, 18 * k, 1.5 * k);
-      context.fillRect(0, 10.6 * k, 18 * k, 1.5 * k);
-    }),
-    item("replicated up to here", 12, (context) => {
-      context.fillStyle = theme.ink.ink3;
-      context.fillRect(1 * k, 2 * k, 1, 15 * k);
-      freeCell(context, 1, 6 * k, 6 * k, 7 * k, 8 * k, theme.origin[1], theme.ink.bg);
-    }),
-  ];
-  box.replaceChildren(
-    item("messages", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
-    item("acknowledged", 11, (context) => cellAt(context, 0, 5, 9, theme.done[0])),
-    item("delivered, not acked", 33, (context) => {
-      cellAt(context, 0, 5, 11, theme.done[0]);
-      cellAt(context, 0, 15.5, 7, theme.origin[0]);
-      cellAt(context, 0, 26, 11, theme.done[0]);
-    }),
-    ...(snapshots ? markers() : []),
-    ...(peers ? between() : []),
-  );
+/** Middle of an item's box, px. */
+const MIDDLE = 9;
+
+const cellAt = (context, theme, origin, x, y, colour) => freeCell(context, origin, x, y, 9, 16, colour, theme.ink.bg);
+const marker = (kind) => (context, { theme }) => glyph(context, kind, 6.5, MIDDLE, 4.2, theme.ink.proto, theme.ink.bg);
+
+/** A piece of a thread, as `threads.js` draws it. */
+const thread = (colour, dash, crossed = false) => (context, { theme }) => {
+  context.strokeStyle = theme.ink[colour];
+  context.lineWidth = theme.thread;
+  context.setLineDash(dash);
+  context.beginPath();
+  context.moveTo(4, 1);
+  context.bezierCurveTo(4, 10, 12, 8, 12, 17);
+  context.stroke();
+  context.setLineDash([]);
+  if (crossed) glyph(context, "cross", 8, MIDDLE, 3, theme.ink.harm, theme.ink.bg);
+};
+
+const bracket = (colour, width, points) => (context, { theme }) => {
+  context.strokeStyle = theme.ink[colour];
+  context.lineWidth = width;
+  context.beginPath();
+  points.forEach(([x, y], at) => (at === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
+  context.stroke();
+};
+
+const bars = (colour, rows) => (context, { theme }) => {
+  context.fillStyle = theme.ink[colour];
+  for (const [x, y, width, height] of rows) context.fillRect(x, y, width, height);
+};
+
+/** An arc of a link with its arrowhead or cross, as `links.js` draws it. */
+const arc = (colour, width, dash, crossed) => (context, { theme }) => {
+  context.strokeStyle = theme.ink[colour];
+  context.lineWidth = width;
+  context.setLineDash(dash);
+  context.beginPath();
+  context.moveTo(2, 1);
+  context.bezierCurveTo(12, 4, 12, 14, 2, 17);
+  context.stroke();
+  context.setLineDash([]);
+  if (crossed) glyph(context, "cross", 9, MIDDLE, 3, theme.ink.harm, theme.ink.bg);
+  else bracket(colour, 1.3, [[6, 6.5], [9.4, 10], [12.6, 6.5]])(context, { theme });
+};
+
+function hatching(context, { theme }) {
+  context.strokeStyle = theme.ink.strong;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let x = 2; x < 18; x += 5) {
+    context.moveTo(x + 6, 3);
+    context.lineTo(x - 2, 15);
+  }
+  context.stroke();
 }
+
+const dashedOutline = (colour) => (context, { theme }) => {
+  context.strokeStyle = theme.ink[colour];
+  context.lineWidth = 1.5;
+  context.setLineDash([2, 2]);
+  context.strokeRect(1.5, 1.5, 11, 15);
+  context.setLineDash([]);
+};
+
+/** @type {LegendItem[]} */
+const LOG = [
+  { words: "messages", term: "message", marks: ["message"], says: "A message. Colour and shape show the region in which it was published.", group: "Log", width: 44, first: true, draw: (context, { theme, clusters }) => clusters.slice(0, 4).forEach((_, at) => cellAt(context, theme, at, 5 + at * 11, MIDDLE, theme.origin[at])) },
+  { words: "acknowledged", term: "acknowledged", marks: ["message-acked"], says: "A pale message is acknowledged, here or in another region.", group: "Log", width: 11, first: true, draw: (context, { theme }) => cellAt(context, theme, 0, 5, MIDDLE, theme.done[0]) },
+  {
+    words: "delivered, not acked",
+    term: "delivered, not acked",
+    marks: ["message-unacked"],
+    says: "A raised message is delivered to a consumer that has not acknowledged it.",
+    group: "Log",
+    width: 33,
+    first: true,
+    draw(context, { theme }) {
+      cellAt(context, theme, 0, 5, 11, theme.done[0]);
+      cellAt(context, theme, 0, 15.5, 7, theme.origin[0]);
+      cellAt(context, theme, 0, 26, 11, theme.done[0]);
+    },
+  },
+  { words: "not replicated or lost", term: "not replicated", marks: ["message-missing"], says: "A dashed outline: after the failover this message is not in the other region, or it is lost.", group: "Log", width: 14, needs: "peers", draw: dashedOutline("harm") },
+  { words: "shares of many entries", term: "entry", marks: ["shares"], says: "Zoomed out, one column stands for many entries: the share of each origin, pale when acknowledged.", group: "Log", width: 12, draw: (context, { theme }) => [theme.done[0], theme.origin[0]].forEach((colour, at) => ((context.fillStyle = colour), context.fillRect(2, 2 + at * 7, 8, 7))) },
+  { words: "entry not loaded", term: "entry", marks: ["entry-not-loaded"], says: "A grey bar is an entry that this page has not loaded yet.", group: "Log", width: 12, draw: bars("line", [[1, 5, 9, 8]]) },
+  { words: "ledger begins", term: "ledger", marks: ["ledger"], says: "The log continues in a new ledger; entry numbers start from 0 again.", group: "Log", width: 10, draw: bars("ink3", [[3, 1, 1, 16], [3, 1, 5, 1]]) },
+  { words: "region down", term: "region, cluster", marks: ["down"], says: "A hatched lane: the region is down, and its log is not available.", group: "Log", width: 20, draw: hatching },
+  { words: "cause or effect", term: "cause", marks: ["lit"], says: "An outline marks an entry in the highlighted chain of causes and effects.", group: "Log", width: 12, draw: (context, { theme }) => bracket("ink", 1.6, [[1, 1], [10, 1], [10, 17], [1, 17], [1, 1]])(context, { theme }) },
+];
+
+/** @type {LegendItem[]} */
+const CURSORS = [
+  { words: "mark-delete", term: "mark-delete position", marks: ["mark-delete"], says: "The pin of a cursor: everything up to it is acknowledged.", group: "Cursors", width: 12, first: true, draw: (context, { theme }) => pin(context, 6, 5, 0, -1, 8, theme.ink.ink, theme.ink.bg, false) },
+  { words: "acknowledged range", term: "cursor", marks: ["rail"], says: "The line under a lane is the cursor as it is stored: up to the mark-delete, then each individually deleted range.", group: "Cursors", width: 24, draw: bars("ink", [[0, 8, 13, 2.4], [17, 8, 6, 2.4]]) },
+  { words: "read position", term: "cursor", marks: ["read-position"], says: "The open pin: the next entry that the dispatcher reads.", group: "Cursors", width: 12, draw: (context, { theme }) => pin(context, 6, 5, 0, -1, 8, theme.ink.ink, theme.ink.bg, true) },
+  { words: "acked in all regions", term: "mark-delete position", marks: ["wash"], says: "Grey background: left of the applied snapshot, everything is acknowledged in all regions of the snapshot.", group: "Cursors", width: 18, needs: "snapshots", first: true, draw: (context, { theme }) => (bars("sunk", [[0, 1, 18, 16]])(context, { theme }), thread("soft", [])(context, { theme })) },
+  { words: "duplicates of a failover", term: "duplicates of a failover", marks: ["duplicates-forecast"], says: "A crimson double line: a failover now would deliver these messages again although they are acknowledged.", group: "Cursors", width: 18, needs: "peers", first: true, draw: bars("harm", [[0, 7, 18, 1.5], [0, 10.6, 18, 1.5]]) },
+  { words: "delivered again", term: "duplicate", marks: ["duplicates-actual"], says: "A full crimson bar: the failover has delivered these messages again.", group: "Cursors", width: 18, needs: "peers", draw: bars("harm", [[0, 6.5, 18, 5.7]]) },
+  { words: "duplicates of one cause", term: "cause", marks: ["cause"], says: "A crimson bracket groups the duplicates that have the same cause, with their number.", group: "Cursors", width: 22, needs: "peers", draw: bracket("harm", 1, [[1, 6], [1, 11], [21, 11], [21, 6]]) },
+  {
+    words: "replicated up to here",
+    term: "replicated up to here",
+    marks: ["replicated"],
+    says: "A flag: entries right of it are not yet replicated to the region whose colour and shape it has.",
+    group: "Cursors",
+    width: 12,
+    needs: "peers",
+    first: true,
+    draw(context, { theme }) {
+      bars("ink3", [[1, 2, 1, 15]])(context, { theme });
+      freeCell(context, 1, 6, 6, 7, 8, theme.origin[1], theme.ink.bg);
+    },
+  },
+];
+
+/** @type {LegendItem[]} */
+const SNAPSHOTS = [
+  { words: "request", term: "request", marks: ["marker-request"], says: "A region asks the others for their positions.", group: "Markers and snapshots", width: 13, draw: marker("snapshot_request"), first: true },
+  { words: "response", term: "response", marks: ["marker-response"], says: "A region answers with its position.", group: "Markers and snapshots", width: 13, draw: marker("snapshot_response"), first: true },
+  { words: "snapshot", term: "snapshot", marks: ["marker-snapshot"], says: "The completed snapshot, as an entry of the log: the position here and those of the other regions.", group: "Markers and snapshots", width: 13, draw: marker("snapshot"), first: true },
+  { words: "update", term: "update", marks: ["marker-update"], says: "Moves the cursor in the other regions to their positions of a snapshot.", group: "Markers and snapshots", width: 13, draw: marker("subscription_update"), first: true },
+  { words: "other regions' markers", term: "marker", marks: ["marker-other"], says: "A grey tick is a marker of another region's snapshot. It takes a position in the log, too.", group: "Markers and snapshots", width: 8, draw: bars("strong", [[4, 4, 1.2, 10]]), first: true },
+  { words: "positions of a snapshot", term: "snapshot", marks: ["thread-applied", "thread-used", "thread-ready", "thread-finished", "thread-building", "thread-timed-out", "thread-evicted", "thread-bracket"], says: "A thread connects the positions that correspond to each other in the logs of the regions.", group: "Markers and snapshots", width: 16, draw: thread("proto", []), first: true },
+  { words: "corresponding position", term: "position", marks: ["thread-bracket"], says: "A closing bracket: the entry left of it is the last one that the snapshot covers in this log.", group: "Markers and snapshots", width: 12, draw: bracket("proto", 1.5, [[3, 2], [9, 2], [9, 16], [3, 16]]) },
+  { words: "applied", term: "update", marks: ["thread-applied"], says: "A soft thread: the cursors of all its regions have reached this snapshot's positions.", group: "Markers and snapshots", width: 16, draw: thread("soft", []) },
+  { words: "used", term: "usable snapshot", marks: ["thread-used"], says: "Long dashes: an update with this snapshot's positions is in flight, and not every region has applied it.", group: "Markers and snapshots", width: 16, draw: thread("proto", [8, 3]) },
+  { words: "ready", term: "snapshot cache", marks: ["thread-ready"], says: "A solid thread: the snapshot is in the cache and waits for the mark-delete to pass its position.", group: "Markers and snapshots", width: 16, draw: thread("proto", []) },
+  { words: "completed, not in the cache", term: "dispatcher", marks: ["thread-finished"], says: "A dotted thread: the snapshot is complete, and the dispatcher has not read it yet.", group: "Markers and snapshots", width: 16, draw: thread("proto", [1, 3]) },
+  { words: "pending", term: "pending, completed, timed out", marks: ["thread-building"], says: "A dashed thread: the snapshot waits for responses.", group: "Markers and snapshots", width: 16, draw: thread("proto", [4, 4]) },
+  { words: "timed out", term: "pending, completed, timed out", marks: ["thread-timed-out"], says: "A crossed crimson thread: the snapshot timed out before every region responded.", group: "Markers and snapshots", width: 16, draw: thread("harm", [2, 3], true) },
+  { words: "evicted", term: "evicted", marks: ["thread-evicted"], says: "A crossed soft thread: the full cache dropped this snapshot before it was used.", group: "Markers and snapshots", width: 16, draw: thread("soft", [2, 3], true) },
+  { words: "snapshot of the last update", term: "update", marks: ["last-update"], says: "A pale glow under a thread: the newest update carried this snapshot's positions.", group: "Markers and snapshots", width: 16, draw: (context, { theme }) => ((context.fillStyle = theme.ink.wash), context.fillRect(0, 1, 16, 16), thread("soft", [])(context, { theme })) },
+].map((item) => ({ ...item, needs: "snapshots" }));
+
+/** @type {LegendItem[]} */
+const LINKS = [
+  { words: "link", term: "replicator", marks: ["link"], says: "The connection of two regions, one arc for each direction; the number is its delay.", group: "Links", width: 16, needs: "peers", draw: arc("strong", 1, [], false) },
+  { words: "slowed link", term: "replicator", marks: ["link-slowed"], says: "A heavier arc: the delay of this link is increased.", group: "Links", width: 16, needs: "peers", draw: arc("strong", 2.2, [], false) },
+  { words: "broken link", term: "replicator", marks: ["link-broken"], says: "A crossed arc: the link is cut, or one of its regions is down.", group: "Links", width: 16, needs: "peers", draw: arc("harm", 1, [2, 4], true) },
+  { words: "message in flight", term: "replicator", marks: ["flight-message"], says: "A message in flight to another region. Click it to delay or drop it.", group: "Links", width: 16, needs: "peers", draw: (context, { theme }) => (arc("line", 1, [], false)(context, { theme }), freeCell(context, 0, 9, MIDDLE, 9, 9, theme.origin[0], theme.ink.bg)) },
+  { words: "marker in flight", term: "marker", marks: ["flight-marker"], says: "A marker in flight to another region. Click it to delay or drop it.", group: "Links", width: 16, needs: "snapshots", draw: (context, { theme }) => (arc("line", 1, [], false)(context, { theme }), glyph(context, "snapshot_response", 9, MIDDLE, 4, theme.ink.proto, theme.ink.bg)) },
+];
+
+/** @type {LegendItem[]} */
+export const LEGEND = [...LOG, ...CURSORS, ...SNAPSHOTS, ...LINKS, ...TIME_LEGEND];

@@ -4,10 +4,12 @@ import { pointOn, shareOf } from "../../../layout/links.js";
 import { farEdge } from "../layout/strip.js";
 import { xOf, yOf } from "../../../layout/plane.js";
 import { freeCell, glyph } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 export function drawArcs(context, scene, theme, view) {
   const { plane } = scene;
+  markAs(context, "link");
   for (const lane of plane.lanes) {
     const { strip } = scene.lanes[lane.name];
     const head = Math.min(plane.a1, farEdge(strip, strip.to - 1));
@@ -29,6 +31,7 @@ const isBroken = (view, arc) => view.links[arc.name]?.state === "cut" || [arc.fr
 
 function drawArc(context, plane, arc, theme, broken, slowed) {
   const [x0, y0, x1, y1, x2, y2, x3, y3] = arc.points;
+  markAs(context, broken ? "link-broken" : slowed ? "link-slowed" : "link");
   context.save();
   context.strokeStyle = broken ? theme.ink.harm : theme.ink.strong;
   context.lineWidth = slowed && !broken ? 1.8 : 1;
@@ -78,6 +81,7 @@ export function drawFlights(context, scene, theme, flights, at_us, totals) {
     if (!arc || flight.sent_us > at_us || flight.due_us < at_us) continue;
     const [x, y] = pointOn(arc.points, shareOf(flight, at_us));
     shown.set(name, (shown.get(name) ?? 0) + 1);
+    markAs(context, flight.what === "message" ? "flight-message" : "flight-marker");
     if (flight.what === "message") {
       const origin = flight.origin % ORIGINS;
       freeCell(context, origin, x, y, size, size, theme.origin[origin], theme.ink.bg);
@@ -88,6 +92,7 @@ export function drawFlights(context, scene, theme, flights, at_us, totals) {
 
 /** Writes the number in flight at the start of a link, such as "×120", when it is more than what is drawn. */
 function drawTotals(context, scene, theme, totals, shown) {
+  markAs(context, "text");
   context.font = fontOf(theme, theme.label, 600);
   context.fillStyle = theme.ink.ink2;
   context.textAlign = "center";

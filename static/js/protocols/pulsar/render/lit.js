@@ -1,6 +1,7 @@
 /** Draws an outline around the entries of a highlighted causal cone, in ink whatever the entry's own colour is. */
 
 import { indexOf, parsePosition } from "../model/positions.js";
+import { markAs } from "../../../render/marks.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 
 /** @param {import("../../../model/lit.js").Lit | null} lit */
@@ -9,6 +10,7 @@ export function drawLit(context, scene, lane, theme, lit) {
   const { strip, topic } = scene.lanes[lane.name];
   const places = lit?.entries[`${lane.name}/${watched.topic}`];
   if (!places || !topic) return;
+  markAs(context, "lit");
   context.strokeStyle = theme.ink.ink;
   context.lineWidth = 1.6 * plane.scale;
   for (const place of places) {

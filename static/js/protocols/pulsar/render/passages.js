@@ -8,6 +8,7 @@ import { BINS } from "../model/passages.js";
 import { markerCluster } from "../model/marker_owner.js";
 import { arrowHead } from "../../../render/arrows.js";
 import { glyph } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 
 const FAINT = 0.42;
 const UNLIT = 0.22;
@@ -33,11 +34,15 @@ export function paintPassages(context, state, passages, theme, given) {
     context.fillStyle = ink;
     context.globalAlpha = lit ? 1 : given.lit ? UNLIT : is_own ? 1 : FAINT;
     context.lineWidth = (marker.round === 2 ? 2.2 : 1.1) * (lit ? 1.3 : 1) * theme.scale;
-    for (const hop of marker.hops) paintHop(context, theme, marker, hop, given);
+    for (const hop of marker.hops) {
+      markAs(context, is_own || lit ? (hop.delayed ? "time-marker-delayed" : "time-marker") : "time-marker-other");
+      paintHop(context, theme, marker, hop, given);
+    }
     if (is_own || lit) glyphs.push(...glyphsOf(marker, given, lit));
   }
   context.globalAlpha = 1;
   const size = Math.max(0.55, Math.min(1, ((given.x1 - given.x0) / Math.max(1, glyphs.length)) * 0.16)) * theme.scale;
+  markAs(context, "time-marker");
   return glyphs.map((one) => {
     context.globalAlpha = one.lit || !given.lit ? 1 : FAINT;
     glyph(context, one.marker.kind, one.x, one.y, (one.arrived ? 3.1 : 4.2) * size, theme.ink.proto, theme.ink.bg);
@@ -76,11 +81,14 @@ function paintHop(context, theme, marker, hop, { xAt, yAt, lanes, now_us }) {
   context.stroke();
   context.setLineDash([]);
   if (landed) arrowHead(context, theme, { x, y: y0 }, to);
-  if (lost) glyph(context, "cross", to.x, to.y, 3.6 * theme.scale, theme.ink.harm, theme.ink.bg);
+  if (!lost) return;
+  markAs(context, "time-marker-lost");
+  glyph(context, "cross", to.x, to.y, 3.6 * theme.scale, theme.ink.harm, theme.ink.bg);
 }
 
 /** Draws bars over each cluster's line, with the number of markers that it sent; the dark part is updates, a cross means that some were lost. */
 function paintBars(context, { bins, from_us }, theme, { xAt, yAt, x0, x1, lanes, now_us }) {
+  markAs(context, "time-bars");
   const sent = lanes.map((cluster) => leavingOf(bins, cluster));
   const most = Math.max(1, ...sent.flatMap((one) => one.all));
   const room = 22 * theme.scale;

@@ -11,6 +11,7 @@ import { fillBox, xOf, yOf } from "../../../layout/plane.js";
 import { pin } from "../../../render/glyphs.js";
 import { ORIGINS } from "../../../render/theme.js";
 import { laneCell } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 
 /** Offsets of the rail below a strip, and of the brackets below the rail, in px at scale 1. */
 const RAIL_PX = 5;
@@ -24,6 +25,7 @@ export function drawRail(context, scene, lane, theme) {
   const { strip, cursor, topic } = scene.lanes[lane.name];
   if (!cursor) return;
   const offset = railOffset(plane);
+  markAs(context, "rail");
   context.fillStyle = theme.ink.ink;
   const end = clamped(plane, farEdge(strip, cursor.mark_delete_index));
   const begin = strip.from > (topic?.first_kept ?? 0) ? plane.a0 - 8 : Math.max(plane.a0 - 8, nearEdge(strip, strip.from));
@@ -41,6 +43,7 @@ export function drawPins(context, scene, lane, theme) {
   const size = 8 * plane.scale;
   const [dx, dy] = plane.turned ? [1, 0] : [0, -1];
   const at = (along, level, hollow) => {
+    markAs(context, hollow ? "read-position" : "mark-delete");
     const offset = railOffset(plane) + theme.rail / 2 + level * (size + 1) - (hollow ? 0 : 1);
     pin(context, xOf(plane, lane, along, offset), yOf(plane, lane, along, offset), dx, dy, size, theme.ink.ink, theme.ink.bg, hollow);
   };
@@ -67,12 +70,14 @@ export function drawDuplicates(context, scene, lane, theme) {
 }
 
 function doubleLine(context, plane, lane, along, length, offset, line, theme) {
+  markAs(context, "duplicates-forecast");
   context.fillStyle = theme.ink.harm;
   fillBox(context, plane, lane, along, offset, length, line);
   fillBox(context, plane, lane, along, offset + line * 2.4, length, line);
 }
 
 function fullBar(context, plane, lane, along, length, offset, line, theme) {
+  markAs(context, "duplicates-actual");
   context.fillStyle = theme.ink.harm;
   fillBox(context, plane, lane, along, offset - 1, length, line * 3.8);
 }
@@ -97,6 +102,7 @@ export function bracketBoxes(scene, lane, theme) {
 /** Draws a bracket per cause below the double line. */
 export function drawBrackets(context, scene, lane, theme) {
   const { plane } = scene;
+  markAs(context, "cause");
   context.strokeStyle = theme.ink.harm;
   context.lineWidth = 1;
   for (const { from, to, offset } of bracketsOf(scene, lane, theme)) {
@@ -115,6 +121,7 @@ export function drawBrackets(context, scene, lane, theme) {
 /** Draws flags above the strip: entries right of a flag are not confirmed in the region whose hue and shape the flag has. */
 export function drawFlags(context, scene, lane, theme) {
   const { plane } = scene;
+  markAs(context, "replicated");
   for (const { along, level, peer } of scene.lanes[lane.name].pins.flags) {
     const height = flagHeight(plane, level);
     context.fillStyle = theme.ink.ink3;

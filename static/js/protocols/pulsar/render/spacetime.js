@@ -7,6 +7,7 @@ import { span } from "../../../model/format.js";
 import { ticksOf } from "../../../layout/time_axis.js";
 import { prepared } from "../../../render/canvas.js";
 import { paintCone } from "../../../render/cone.js";
+import { markAs, paintWithChosen } from "../../../render/marks.js";
 import { paintPassages } from "./passages.js";
 import { fontOf } from "../../../render/theme.js";
 
@@ -18,12 +19,17 @@ export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_P
 
 /**
  * @param {HTMLCanvasElement} canvas covers diagram and curve
- * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit
+ * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit, chosen
  * @returns {{kind: "marker", number: number, x: number, y: number}[]} positions that can be clicked
  */
 export function paintSpacetime(canvas, state, watched, theme, given) {
-  const { width, height, x0, x1, lanes, window, now_us, ratio, passages, lit } = given;
-  const context = prepared(canvas, width, height, ratio);
+  const { width, height, ratio, chosen } = given;
+  const painted = { width, height, ground: theme.ink.bg, part: "time", chosen };
+  return paintWithChosen(prepared(canvas, width, height, ratio), painted, (context) => paintAll(context, state, watched, theme, given));
+}
+
+function paintAll(context, state, watched, theme, given) {
+  const { height, x0, x1, lanes, window, now_us, passages, lit } = given;
   const xAt = (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0);
   const yAt = (cluster) => (HEAD_PX + lanes.indexOf(cluster) * LINE_PITCH_PX) * theme.scale;
   const below = spacetimeHeight(lanes.length, theme.scale);
@@ -37,14 +43,17 @@ export function paintSpacetime(canvas, state, watched, theme, given) {
   context.clip();
   const places = paintPassages(context, state, passages, theme, { xAt, yAt, x0, x1, lanes, now_us, watched, lit });
   if (!passages.bins) paintSpans(context, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
+  markAs(context, null);
   if (lit) paintCone(context, lit, theme, (row) => (row.at_us <= now_us && lanes.includes(row.cluster) ? { x: xAt(row.at_us), y: yAt(row.cluster), lane: row.cluster } : null));
   context.restore();
+  markAs(context, null);
   paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below, now_x: xAt(now_us) });
   paintNow(context, theme, xAt(now_us), height, x0, x1);
   return places;
 }
 
 function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) {
+  markAs(context, "axis");
   context.font = fontOf(theme);
   context.textAlign = "center";
   for (const tick of ticksOf(window.start_us, window.span_us, (x1 - x0) / (90 * theme.scale))) {
@@ -65,6 +74,7 @@ function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) 
 
 function paintFuture(context, theme, from, x1, top, bottom) {
   if (from >= x1) return;
+  markAs(context, "time-future");
   context.save();
   context.beginPath();
   context.rect(Math.max(from, 0), top, x1 - from, bottom - top);
@@ -81,6 +91,7 @@ function paintFuture(context, theme, from, x1, top, bottom) {
 }
 
 function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, x1, now_us }) {
+  markAs(context, "time-region");
   for (const cluster of lanes) {
     const down = state.view?.clusters[cluster]?.state !== "up";
     context.strokeStyle = down ? theme.ink.harm : theme.ink.strong;
@@ -97,6 +108,7 @@ function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, 
 /** Draws a bracket over each of the subject's snapshots, from the first request to the last response; a notch separates the two rounds. */
 function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, lit }) {
   const y = 14 * theme.scale;
+  markAs(context, "time-snapshot");
   let free = -Infinity;
   for (const snapshot of snapshots) {
     if (snapshot.cluster !== watched.subject || snapshot.asked_us > now_us) continue;
@@ -152,6 +164,7 @@ function spanWords(context, theme, snapshot, { from, to, second, y, free, pendin
 /** Draws faults and commands as dotted lines in the colour of harm through diagram and curve, with labels where they fit. */
 function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }) {
   let free = x0;
+  markAs(context, "time-fault");
   for (const mark of marks) {
     const x = xAt(mark.at_us);
     if (x < x0 || x > x1) continue;
@@ -181,6 +194,7 @@ function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }
 
 function paintNow(context, theme, x, height, x0, x1) {
   if (x < x0 || x > x1 + 1) return;
+  markAs(context, "time-now");
   context.fillStyle = theme.ink.ink;
   context.fillRect(x - 0.6, 10, 1.3, height - 30);
 }

@@ -8,6 +8,7 @@ import { dragged, followingWindow, parted, zoomed } from "../layout/window.js";
 import { flightAt, laneAt, thingAt } from "../layout/hit.js";
 import { prepared } from "../../../render/canvas.js";
 import { required } from "../../../render/dom.js";
+import { onlyChosen } from "../../../render/marks.js";
 import { makeHeadings } from "./headings.js";
 import { paintLanes } from "./lanes.js";
 import { drawFlights } from "./links.js";
@@ -58,30 +59,35 @@ export function makeStage(document, root, on, tiles) {
   return {
     acts,
     /** Draws the static part if something has changed. */
-    update(state, watched, theme, ratio, room, lit) {
+    update(state, watched, theme, ratio, room, lit, chosen) {
       const width = stage.clientWidth;
-      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq].join("|");
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq, [...(chosen?.marks ?? [])]].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
-      paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit });
+      paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen });
       headings.update(scene, state, theme, ratio);
       marks.update(scene, state);
       overview.hidden = scene.plane.turned;
       if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: densityOf(tiles, state, watched) });
     },
     /** Draws the messages in flight at an instant. @returns {boolean} whether there are any */
-    animate(state, watched, theme, at_us, ratio) {
+    animate(state, watched, theme, at_us, ratio, chosen) {
       if (!scene) return false;
       flying = { flights: state.flights.filter((flight) => flight.topic === watched.topic), at_us };
-      drawFlights(prepared(moving, scene.plane.width, scene.plane.height, ratio), scene, theme, flying.flights, at_us, state.flights_total);
+      drawFlights(movingContext(moving, scene, ratio, chosen), scene, theme, flying.flights, at_us, state.flights_total);
       return flying.flights.length > 0;
     },
     redraw: () => (drawn = null),
     scene: () => scene,
   };
+}
+
+function movingContext(canvas, { plane }, ratio, chosen) {
+  const context = prepared(canvas, plane.width, plane.height, ratio);
+  return chosen ? onlyChosen(context, chosen, "flights") : context;
 }
 
 const elementsOf = (root) => ({

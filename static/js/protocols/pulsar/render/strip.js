@@ -6,6 +6,7 @@ import { farEdge, nearEdge } from "../layout/strip.js";
 import { forRuns } from "../layout/runs.js";
 import { fillBox, xOf, yOf } from "../../../layout/plane.js";
 import { glyph, laneCell, MARKER_WORDS, numberPlace } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 /** Entries at least this wide show their number, px. */
@@ -14,6 +15,8 @@ const NAMED_PX = 26;
 const DIGIT = 0.7;
 /** From this width on each entry that is not replicated or lost has its own outline, px; below it, each run of them has one. */
 const OUTLINED_PX = 8;
+/** The legend's marks, by the word of a marker. */
+const MARKS_OF_MARKERS = { snapshot_request: "marker-request", snapshot_response: "marker-response", snapshot: "marker-snapshot", subscription_update: "marker-update" };
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -43,6 +46,7 @@ function drawEntries(context, plane, lane, held, theme) {
     const length = strip.edges[index - strip.from + 1] - along;
     const at = store ? index - store.first : -1;
     if (at < 0 || at >= store.count) {
+      markAs(context, "entry-not-loaded");
       context.fillStyle = theme.ink.line; // not held by this page: neutral
       fillBox(context, plane, lane, along, plane.cell * 0.25, length - gap, plane.cell * 0.5);
       continue;
@@ -59,11 +63,13 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   const pale = !raised && (bits & (ACKED | DUPLICATE)) !== 0;
   const offset = raised ? -plane.lift : 0;
   const name = String(number);
+  markAs(context, raised ? "message-unacked" : pale ? "message-acked" : "message");
   const named = length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned;
   context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
   laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg, named);
   if (bits & (NOT_REPLICATED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
   if (!named) return;
+  markAs(context, "text");
   context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
   context.font = fontOf(theme, theme.label, 600);
   context.textAlign = "center";
@@ -72,6 +78,7 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
 }
 
 function outline(context, plane, lane, along, offset, length, theme) {
+  markAs(context, "message-missing");
   context.save();
   context.strokeStyle = theme.ink.harm;
   context.lineWidth = 1.5;
@@ -86,6 +93,7 @@ function outline(context, plane, lane, along, offset, length, theme) {
 function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) {
   const middle = along + length / 2;
   if (!(bits & OWN_MARKER)) {
+    markAs(context, "marker-other");
     context.fillStyle = theme.ink.strong;
     context.globalAlpha = 0.75;
     fillBox(context, plane, lane, middle - 0.6, plane.cell / 2 - 5 * plane.scale, 1.2, 10 * plane.scale);
@@ -95,7 +103,9 @@ function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) 
   const radius = Math.min(4.6 * plane.scale, Math.max(1.6, length * 0.42));
   const spent = (bits & ACKED_HERE) !== 0;
   const offset = plane.cell / 2;
-  glyph(context, MARKER_WORDS[markerKind(kind)], xOf(plane, lane, middle, offset), yOf(plane, lane, middle, offset), radius, spent ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
+  const word = MARKER_WORDS[markerKind(kind)];
+  markAs(context, MARKS_OF_MARKERS[word] ?? null);
+  glyph(context, word, xOf(plane, lane, middle, offset), yOf(plane, lane, middle, offset), radius, spent ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
 }
 
 /**
@@ -106,6 +116,7 @@ function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) 
 export function drawShares(context, scene, lane, theme, density) {
   const { plane } = scene;
   const { strip, cursor, bits } = scene.lanes[lane.name];
+  markAs(context, "shares");
   const step = Math.max(2, strip.unit_px);
   const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
   for (let along = begin; along < plane.a1; along += step) {

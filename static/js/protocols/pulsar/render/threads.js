@@ -7,6 +7,7 @@
 import { farEdge } from "../layout/strip.js";
 import { xOf, yOf } from "../../../layout/plane.js";
 import { glyph } from "../../../render/glyphs.js";
+import { markAs } from "../../../render/marks.js";
 
 const LOOKS = {
   applied: { colour: "soft", dash: [] },
@@ -58,6 +59,7 @@ export function drawWash(context, scene, theme) {
   const last = points[points.length - 1];
   const before = plane.turned ? plane.cell + 34 : -24 * plane.scale;
   const after = plane.turned ? -8 : plane.cell + 22 * plane.scale;
+  markAs(context, "wash");
   context.fillStyle = theme.ink.sunk;
   context.beginPath();
   moveTo(context, plane, first.lane, plane.a0 - 8, before);
@@ -79,6 +81,7 @@ export function drawThreads(context, scene, theme, lit) {
     context.lineWidth = theme.thread * (lit?.snapshots.has(thread.snapshot) ? 2 : 1);
     const { plane } = scene;
     if (thread.decided) glow(context, plane, points, theme);
+    markAs(context, `thread-${thread.state}`);
     context.setLineDash(look.dash);
     context.beginPath();
     const { enter } = ends(plane);
@@ -87,7 +90,9 @@ export function drawThreads(context, scene, theme, lit) {
     trace(context, plane, points);
     context.stroke();
     context.setLineDash([]);
+    markAs(context, "thread-bracket");
     for (const point of points) if (!point.loose) bracket(context, plane, point);
+    markAs(context, `thread-${thread.state}`);
     if (thread.state === "timed-out" || thread.state === "evicted") cross(context, scene, points, theme);
     context.restore();
   }
@@ -96,6 +101,7 @@ export function drawThreads(context, scene, theme, lit) {
 /** Draws a broad pale stroke under the thread of the last update's snapshot. */
 function glow(context, plane, points, theme) {
   const { enter } = ends(plane);
+  markAs(context, "last-update");
   context.save();
   context.strokeStyle = theme.ink.wash;
   context.lineWidth = theme.thread * 6;

@@ -58,7 +58,7 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
   return {
     acts: { magnifyTime: () => zoom(1), reduceTime: () => zoom(-1), earlier: () => pan(-KEY_PART), later: () => pan(KEY_PART), followTime: () => change(null) },
     /** @returns {boolean} whether a further drawing of the curve is needed */
-    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, landmarks }) {
+    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, chosen, landmarks }) {
       now_us = shown_us;
       const { lanes } = watched;
       const places_px = placesOf(section.clientWidth, plane, lanes.length, theme.scale, spare);
@@ -66,12 +66,12 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
       axis = { x0, x1 };
       window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));
       const shown = passages.in(state, watched.topic, window, wall_ms);
-      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq, landmarks.length].join("|");
+      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq, [...(chosen?.marks ?? [])], landmarks.length].join("|");
       if (key !== drawn) {
         drawn = key;
         layOut({ section, chart, caption }, places_px);
         const furthest_us = Math.max(now_us, state.view?.furthest_us ?? 0);
-        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks, MARKS), ratio, passages: shown, lit });
+        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks, MARKS), ratio, passages: shown, lit, chosen });
         setText(note, noteOf(shown));
       }
       setText(others, plane.turned ? "" : othersOf(watched));
