@@ -162,11 +162,11 @@ test("the text view describes what the picture shows", () => {
 });
 
 test("an entry under the pointer is described", () => {
-  const state = lab({ log: "aaQaaaaa" });
+  const state = lab({ log: "aaQaaaaa", more: { snapshot_regions: { 0: "a" } } });
   const watched = whatIsWatched(state, {});
   assert.equal(wordsOfThing(state, watched, { cluster: "a", index: 4 }), "web/3, from a, 3:4, delivered to billing-1, not acked");
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 0 }), "web/0, from a, 3:0, acknowledged here");
-  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 2 }), "request of S1, written in a, 3:2");
+  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 2 }), "request of a's S1, written in a, 3:2");
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 99 }), "");
 });
 

@@ -14,6 +14,7 @@ from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
+from simulator.protocols.pulsar.snapshots.names import SnapshotNames
 from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.system.system import System
 from simulator.trace.trace import Trace
@@ -132,6 +133,7 @@ class Runtime(System):
         "consumers",
         "markers",
         "snapshot_count",
+        "snapshot_names",
         "replication",
         "partitions",
         "failovers",
@@ -161,6 +163,7 @@ class Runtime(System):
         self.fan_out: FanOutOfRuntime  # created by `system.build`
         self.message_count = 0
         self.snapshot_count = 0
+        self.snapshot_names = SnapshotNames()
         self.cluster_names: list[str] = sorted(scenario.clusters)
         self.clusters: Mapping[str, ClusterOfRuntime] = {}
         self.producers: Mapping[str, ProducerOfRuntime] = {}

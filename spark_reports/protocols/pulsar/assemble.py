@@ -97,6 +97,7 @@ def add_protocol(runs: list[dict[str, Any]], totals: list[Any], before: list[Any
             names = (
                 "topic",
                 "snapshot",
+                "of_region",
                 "asked_us",
                 "completed_us",
                 "taken_us",

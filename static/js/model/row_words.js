@@ -18,7 +18,7 @@ function appliedWords(row, state) {
   return [h(does), to ? `: ${to}` : ""];
 }
 
-/** @type {Object<string, (row: object, state: import("./state.js").LabState) => Array<string | object>>} */
+/** @type {Object<string, (row: object, state: import("./state.js").LabState, later?: object[]) => Array<string | object>>} */
 export const ROW_WORDS = Object.assign(
   {
     "run.started": (row) => ["run started: ", row.detail ?? ""],
@@ -40,11 +40,12 @@ export const ROW_WORDS = Object.assign(
 /**
  * @param {object} row
  * @param {import("./state.js").LabState} state of the row's lab
+ * @param {object[]} [later] rows after the instant shown that the row may refer to
  * @returns {Array<string | object>} the row's line
  */
-export function wordsOfRow(row, state) {
+export function wordsOfRow(row, state, later) {
   const words = ROW_WORDS[row.type];
-  if (words) return words(row, state);
+  if (words) return words(row, state, later);
   const subjects = [row.cluster, row.peer, row.subscription, row.client].filter(Boolean).join(" ");
   return [b(row.type.replace(/[.-]/g, " ")), ` ${subjects}`, row.producer === undefined ? "" : ` ${row.producer}/${row.sequence_id}`];
 }

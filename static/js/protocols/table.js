@@ -15,7 +15,7 @@
  * @property {(state: object, watched: object) => import("../model/sentence.js").Part[] | null} [secondSentence] the line under it
  * @property {(state: object, watched: object) => {question: string | null, shown: boolean}} ask the question under the sentence, and whether its line is shown
  * @property {(state: object, watched: object) => {title: string, lines: string[]}[]} mirror sections of the text view
- * @property {Object<string, (row: object) => Array<string | object>>} rows by event type the line of a row
+ * @property {Object<string, (row: object, state: object, later?: object[]) => Array<string | object>>} rows by event type the line of a row; `later`: rows after the instant shown that it may refer to
  * @property {(row: object) => string | null} [glyphOfRow]
  * @property {(row: object) => boolean} [isDetail] whether another row reports the same, so that the list of protocol events leaves this one out
  * @property {(row: object) => boolean} [isProtocolMessage] whether a row about a message is also listed among the protocol events

@@ -12,7 +12,7 @@ const GLYPH_RADIUS_PX = 4;
 
 /**
  * @param {Document} document
- * @param {{onChoose: (row: object) => void, wordsOfRow: (row: object) => Array<string | object>}} given
+ * @param {{onChoose: (row: object) => void, wordsOfRow: (row: object, later: object[]) => Array<string | object>}} given
  */
 export function makeEventLines(document, { onChoose, wordsOfRow }) {
   /** @type {Map<number, HTMLLIElement>} */
@@ -20,10 +20,10 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
   /** @type {HTMLCanvasElement[]} marks of removed lines, for reuse: a canvas has memory of its own, which is freed late */
   const spare_marks = [];
 
-  function lineOf(row, theme, ratio) {
+  function lineOf(row, theme, ratio, later) {
     const mark = spare_marks.pop() ?? element(document, "canvas.mark", { "aria-hidden": "true" });
     const words = element(document, "span.words");
-    putParts(document, words, wordsOfRow(row));
+    putParts(document, words, wordsOfRow(row, later));
     words.append(element(document, "span.times.soft"));
     const line = element(document, "button.event", { type: "button", "data-seq": row.seq, onclick: () => onChoose(row) }, [element(document, "time", { text: seconds(row.at_us) }), mark, words]);
     const context = prepared(mark, MARK_PX, MARK_PX, ratio);
@@ -45,12 +45,13 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
      * @param {{row: any, times: number}[]} wanted newest first
      * @param {number} ahead how many of them are after the instant shown
      * @param {number | null} chosen_seq
+     * @param {object[]} later all rows after the instant shown
      */
-    of(wanted, ahead, chosen_seq, theme, ratio) {
+    of(wanted, ahead, chosen_seq, theme, ratio, later) {
       const seqs = new Set(wanted.map(({ row }) => row.seq));
       for (const seq of [...lines.keys()]) if (!seqs.has(seq) && seq !== chosen_seq) forget(seq);
       return wanted.map(({ row, times }, at) => {
-        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio));
+        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio, later));
         const line = lines.get(row.seq);
         setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the number of rows that a line represents changes with the ends of the list
         line.classList.toggle("ahead", at < ahead);

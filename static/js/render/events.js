@@ -29,7 +29,7 @@ const FILTERS = {
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {{onChoose: (row: object) => void, onFilter: () => void, wordsOfRow: (row: object) => Array<string | object>}} on
+ * @param {{onChoose: (row: object) => void, onFilter: () => void, wordsOfRow: (row: object, later: object[]) => Array<string | object>}} on
  */
 export function makeEvents(document, root, on) {
   const list = required(root, "[data-part=events]");
@@ -61,7 +61,7 @@ export function makeEvents(document, root, on) {
       [drawn_theme, drawn_rows, drawn_ahead, drawn_ms] = [theme.ink.bg, rows, ahead, wall_ms];
       const later = foldedRuns(ahead.filter(FILTERS[tabs.chosen()])).slice(0, AHEAD_LINES);
       const wanted = [...foldedRuns(rows.filter(FILTERS[tabs.chosen()])).slice(-LINES), ...later].reverse();
-      const nodes = lines.of(wanted, later.length, chosen_seq, theme, ratio);
+      const nodes = lines.of(wanted, later.length, chosen_seq, theme, ratio, ahead);
       syncChildren(list, nodes.length ? nodes : [nothing]);
       scroll.place(epoch, nodes[later.length] ?? nodes.at(-1));
       return false;

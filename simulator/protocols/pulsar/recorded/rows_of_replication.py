@@ -137,6 +137,7 @@ def _snapshot_requested(state: RecordedState, row: Row) -> None:
     if topic.controller is None:
         topic.controller = RecordedController(row["at_us"])
     if row["count"] == 1:
+        state.snapshot_names.note(row["snapshot"], state.cluster_names.index(row["cluster"]))
         remotes = tuple(topic.replicators) or topic.remotes
         builder = Builder(row["snapshot"], row["at_us"], remotes, list(remotes))
         topic.controller.pending[row["snapshot"]] = builder

@@ -17,6 +17,7 @@ from simulator.protocols.pulsar.recorded.model import (
 )
 from simulator.protocols.pulsar.recorded.recording import Recording
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.protocols.pulsar.snapshots.names import SnapshotNames
 from simulator.system.system import System
 from simulator.trace.trace import Trace
 
@@ -38,6 +39,7 @@ class RecordedState(System):
         super().__init__(scenario, seed, trace)
         self.recording = recording
         self.cluster_names = sorted(scenario.clusters)
+        self.snapshot_names = SnapshotNames()
         self.clusters = {name: RecordedCluster() for name in self.cluster_names}
         self.subscriptions = dict(scenario.subscriptions)
         self.client_states: dict[str, str] = {}  # of consumers, once they changed

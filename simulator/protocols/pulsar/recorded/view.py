@@ -45,6 +45,7 @@ def view(run: RunView) -> dict[str, Any]:
         "sentence": None,
         "forecast": {},
         "why_no_snapshot": {name: dict.fromkeys(cluster.topics) for name, cluster in state.clusters.items()},
+        "snapshot_regions": state.snapshot_names.parts(),
         "failovers": _failovers(run),
         "lookup": {"up": True, "tenants": {}, "answered": {}, "failed": 0, "clients": {}},
         "migrations": [],

@@ -117,6 +117,7 @@ class SnapshotController:
                     self._note("snapshot.refused", cause, reason)
                 case Request(snapshot):
                     runtime.snapshot_count = snapshot
+                    runtime.snapshot_names.note(snapshot, self.topic.cluster.index)
                     self._request(effect, cause)
 
     def _first_tick_fails(self) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.markers.entries import Marker
     from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
+    from simulator.protocols.pulsar.snapshots.names import SnapshotNames
 
 
 class RuntimeOfController(RuntimeOfLog, Protocol):
@@ -19,6 +20,7 @@ class RuntimeOfController(RuntimeOfLog, Protocol):
     seed: int
     marker_count: int
     snapshot_count: int
+    snapshot_names: SnapshotNames
     subscriptions: dict[str, SubscriptionSpec]
 
     def chance(self, stream: str, index: int, share_millionths: int) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.counting.results import CountedFailover, LazyList
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.snapshots.names import names_of
 from simulator.protocols.pulsar.stories.steps import Case, StoryStep, steps_of
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES
 from simulator.story.rows import rows_where
@@ -126,6 +127,7 @@ def story_of(
 ) -> tuple[Case, list[StoryStep]]:
     """The story of the `place`-th message of a kind. Raises ValueError or IndexError when there is none."""
     entry = _list_of(failover, kind)[place]
+    end_seq = len(trace) if upto_seq is None else upto_seq
     case = Case(
         kind,
         entry.producer,
@@ -137,8 +139,8 @@ def story_of(
         getattr(entry, "cause", ""),
         getattr(entry, "why", ""),
         getattr(entry, "delivered_seq", -1),
+        names_of(trace.row(seq) for seq in trace.seqs(0, end_seq, types=("snapshot.requested",))),
     )
-    end_seq = len(trace) if upto_seq is None else upto_seq
     evidence = {role: trace.row(seq) for role, seq in entry.evidence.items()}
     evidence["failover"] = trace.row(failover.opened_seq)
     if "end" not in evidence:

@@ -41,11 +41,11 @@ def _to(row: Row) -> str:
 
 
 def _whole(case: Case, row: Row) -> str:
-    return f"{row['cluster']} completes snapshot S{row['snapshot']}: a position for each region."
+    return f"{row['cluster']} completes snapshot {case.snapshot(row)}: a position for each region."
 
 
 def _requested(case: Case, row: Row) -> str:
-    return f"{row['cluster']} requests snapshot S{row['snapshot']}: every region is asked for its position."
+    return f"{row['cluster']} requests snapshot {case.snapshot(row)}: every region is asked for its position."
 
 
 def _refused(case: Case, row: Row) -> str:
@@ -54,14 +54,14 @@ def _refused(case: Case, row: Row) -> str:
 
 def _covers(case: Case, row: Row) -> str:
     return (
-        f"Snapshot S{row['snapshot']}: what is acknowledged in {row['cluster']} covers {row['peer']} up "
-        f"to {_to(row)}."
+        f"Snapshot {case.snapshot(row)} of {row['cluster']}: what is acknowledged there covers "
+        f"{row['peer']} up to {_to(row)}."
     )
 
 
 def _used(case: Case, row: Row) -> str:
     return (
-        f"{row['cluster']} uses snapshot S{row['snapshot']} and sends an update; it is the newest that "
+        f"{row['cluster']} uses snapshot {case.snapshot(row)} and sends an update; it is the newest that "
         f"{case.target} can have received."
     )
 
@@ -173,12 +173,12 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
     ("covers", "snapshot.position"): _covers,
     ("snapshot", "snapshot.completed"): _whole,
     ("evicted", "snapshot.evicted"): lambda case, row: (
-        f"{row['cluster']} evicts snapshot S{row['snapshot']}: {_LEFT[row['reason']]}."
+        f"{row['cluster']} evicts snapshot {case.snapshot(row)}: {_LEFT[row['reason']]}."
     ),
     ("cache", "snapshot.evicted"): lambda case, row: (
-        f"{row['cluster']} loses snapshot S{row['snapshot']}: {_LEFT[row['reason']]}."
+        f"{row['cluster']} loses snapshot {case.snapshot(row)}: {_LEFT[row['reason']]}."
     ),
-    ("cache", "snapshot.cached"): lambda case, row: f"{row['cluster']} caches snapshot S{row['snapshot']}.",
+    ("cache", "snapshot.cached"): lambda case, row: f"{row['cluster']} caches snapshot {case.snapshot(row)}.",
     ("attempt", "snapshot.requested"): _requested,
     ("attempt", "snapshot.refused"): _refused,
     ("newest_snapshot", "snapshot.completed"): _whole,

@@ -8,7 +8,7 @@ them is forward in time. The sentence with the reason is at the row that made th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.protocols.pulsar.stories.evidence import EVIDENCE_BEATS
 from simulator.protocols.pulsar.stories.words import WHY
@@ -21,7 +21,7 @@ class Case:
 
     `kind` is duplicates, redeliveries, stranded or lost. `x` is the cluster where it was last acknowledged
     ("" without any). `cause` and `why` are as in counting ("" without any). `duplicate_seq` is the judged
-    delivery (-1: none).
+    delivery (-1: none). `snapshots` are the names of snapshots by number.
     """
 
     kind: str
@@ -34,6 +34,11 @@ class Case:
     cause: str = ""
     why: str = ""
     duplicate_seq: int = -1
+    snapshots: Mapping[int, str] = field(default_factory=dict)
+
+    def snapshot(self, row: Row) -> str:
+        """The name of a row's snapshot, such as `S3`."""
+        return self.snapshots[row["snapshot"]]
 
     def fill(self, words: str) -> str:
         """A sentence of `words` about this case."""

@@ -50,7 +50,8 @@ REPLICATION = TermSection(
             "Snapshot",
             (
                 "A position in this cluster together with positions in the others. A consumer that has "
-                "processed everything up to the first has processed everything up to the others."
+                "processed everything up to the first has processed everything up to the others. Pages and "
+                "reports number them in each region: S1, S2, S3. `snapshot` in a trace counts all regions."
             ),
             "PIP-33",
         ),

@@ -110,8 +110,9 @@ def _none_held_up(topic: Topic, controller: SnapshotController) -> Answer:
     builder = next(iter(controller.pending.values()))
     missing = " and ".join(builder.missing)
     given_up_us = builder.started_us + controller.building.timeout_ms * 1000
+    name = controller.runtime.snapshot_names.name(builder.snapshot)
     words = (
-        f"Snapshot S{builder.snapshot}, asked for at {_seconds(builder.started_us)}, still waits for "
+        f"Snapshot {name}, asked for at {_seconds(builder.started_us)}, still waits for "
         f"{missing}. Until one has ever been finished, no second one is asked for."
     )
     return (

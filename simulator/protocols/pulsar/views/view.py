@@ -74,6 +74,7 @@ def view(run: RunView) -> dict[str, Any]:
         "sentence": _sentence(runtime, forecasts),
         "forecast": {name: found for name, found in forecasts.items() if found is not None},
         "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
+        "snapshot_regions": runtime.snapshot_names.parts(),
         "failovers": _failovers(run),
         "lookup": lookup_view(run),
         "migrations": migrations_view(run),

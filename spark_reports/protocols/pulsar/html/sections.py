@@ -181,7 +181,7 @@ def snapshots(failover: dict[str, Any]) -> Markup:
         if not usable
         else (
             Markup("The newest one applied at {} was {}, requested {} before the move").format(
-                target, bold(f"S{usable[-1]['snapshot']}"), span(failover["at_us"] - usable[-1]["asked_us"])
+                target, bold(f"S{usable[-1]['of_region']}"), span(failover["at_us"] - usable[-1]["asked_us"])
             )
         )
     )
@@ -203,7 +203,7 @@ def snapshots(failover: dict[str, Any]) -> Markup:
         )
         rows.append(
             [
-                f"S{entry['snapshot']}",
+                f"S{entry['of_region']}",
                 seconds(entry["asked_us"]),
                 complete,
                 position(entry["place"]),

@@ -84,10 +84,10 @@ _EVENTS: dict[str, str] = {
     "cursor.moved": "mark-delete of {subscription} at {cluster} goes from {ledger}:{entry} to {to_ledger}:{to_entry}",
     "cursor.recovered": "{subscription} at {cluster} reopens at {ledger}:{entry}",
     "subscription.created": "{subscription} is created at {cluster}, at {ledger}:{entry}",
-    "snapshot.requested": "snapshot S{snapshot} requested by {cluster}",
+    "snapshot.requested": "snapshot requested by {cluster}",
     "snapshot.refused": "{cluster} skips a snapshot: {reason}",
-    "snapshot.completed": "snapshot S{snapshot} complete at {cluster}, up to {ledger}:{entry}",
-    "snapshot.evicted": "snapshot S{snapshot} leaves the cache of {subscription} at {cluster}: {reason}",
+    "snapshot.completed": "snapshot complete at {cluster}, up to {ledger}:{entry}",
+    "snapshot.evicted": "a snapshot leaves the cache of {subscription} at {cluster}: {reason}",
     "update.position": "{cluster} publishes an update for {peer}: mark-delete {to_ledger}:{to_entry}",
     "acknowledgements.sent": (
         "{cluster} sends the ack state of {subscription} to {peer}: mark-delete {ledger}:{entry}, {count} "

@@ -84,7 +84,12 @@ def snapshot_totals(snapshots: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame, most: int) -> DataFrame:
-    """The last `most` snapshots requested by the source before each failover, and their later use."""
+    """The last `most` snapshots requested by the source before each failover, and their later use.
+
+    `of_region` is a snapshot's number among those of its region, as pages name it: 3 for S3.
+    """
+    of_region = F.row_number().over(Window.partitionBy("run", "cluster").orderBy("snapshot"))
+    snapshots = snapshots.withColumn("of_region", of_region)
     windows = failovers.select(
         *FAILOVER, "failover_us", "subscription", F.col("source").alias("cluster"), "target"
     )
@@ -105,6 +110,7 @@ def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame
             *FAILOVER,
             "topic",
             "snapshot",
+            "of_region",
             "asked_us",
             "completed_us",
             "taken_us",

@@ -4,6 +4,7 @@ import { counted } from "../../../model/format.js";
 import { linkSection } from "../../../model/link_words.js";
 import { gapsOf } from "./acknowledged.js";
 import { positionOf } from "./positions.js";
+import { shortName } from "./snapshot_names.js";
 import { topicView } from "./topics.js";
 
 /** @returns {{title: string, lines: string[]}[]} */
@@ -42,10 +43,10 @@ function linesOfSnapshots(state, watched) {
   const topic = topicView(state, watched.subject, watched.topic);
   const lines = [];
   for (const pending of topic?.controller?.pending ?? []) {
-    lines.push(`S${pending.snapshot} is pending, round ${pending.round}; responses missing from: ${pending.missing.join(", ") || "no region"}.`);
+    lines.push(`${shortName(state, pending.snapshot)} is pending, round ${pending.round}; responses missing from: ${pending.missing.join(", ") || "no region"}.`);
   }
   const cursor = topic?.subscriptions?.[watched.subscription];
-  for (const kept of cursor?.cache ?? []) lines.push(`S${kept.snapshot} is cached, usable once the mark-delete reaches ${kept.position}.`);
+  for (const kept of cursor?.cache ?? []) lines.push(`${shortName(state, kept.snapshot)} is cached, usable once the mark-delete reaches ${kept.position}.`);
   const why = state.view.why_no_snapshot?.[watched.subject]?.[watched.topic];
   if (why) lines.push(`Next snapshot skipped: ${why.words}`);
   return lines.length ? lines : ["None pending, none cached."];

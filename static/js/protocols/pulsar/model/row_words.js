@@ -5,22 +5,24 @@
 
 import { span } from "../../../model/format.js";
 import { CREATION_ROWS } from "./row_words_creation.js";
+import { fullName, shortName } from "./snapshot_names.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
-const snap = (row) => b(`S${row.snapshot}`);
+const whose = (row, state, later) => fullName(state, row.snapshot, later);
+const snap = (row, state, later) => b(whose(row, state, later));
 const at = (row) => `${row.ledger}:${row.entry}`;
 const there = (row) => `${row.to_ledger}:${row.to_entry}`;
 const message = (row) => b(`${row.producer}/${row.sequence_id}`);
 const MARKER_WORDS = { snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
-const marker = (row) => `${MARKER_WORDS[row.reason] ?? row.reason}${row.snapshot !== undefined ? ` of S${row.snapshot}` : ""}${row.subscription ? ` for ${row.subscription}` : ""}`;
+const marker = (row, state, later) => `${MARKER_WORDS[row.reason] ?? row.reason}${row.snapshot !== undefined ? ` of ${whose(row, state, later)}` : ""}${row.subscription ? ` for ${row.subscription}` : ""}`;
 const REFUSED = {
   pending: "one is pending and none has completed yet",
   "no-new-data": "no new messages since the last one",
   "replicator-disconnected": "a replicator is not connected",
 };
 
-/** @type {Object<string, (row: object) => Array<string | object>>} */
+/** @type {Object<string, (row: object, state: object, later?: object[]) => Array<string | object>>} */
 export const PULSAR_ROWS = {
   "cluster.crashed": (row) => [h(`${row.cluster} crashed`)],
   "cluster.restarted": (row) => [b(row.cluster), " restarted"],
@@ -43,30 +45,30 @@ export const PULSAR_ROWS = {
   "message.expired": (row) => [message(row), ` expired in ${row.cluster}`],
   "message.skipped": (row) => [message(row), ` skipped in ${row.cluster} (${row.reason})`],
   "message.removed": (row) => [message(row), ` deleted with its ledger in ${row.cluster}`],
-  "marker.filtered": (row) => [`${marker(row)} read by the dispatcher of ${row.subscription} in `, b(row.cluster), ", never delivered"],
+  "marker.filtered": (row, state, later) => [`${marker(row, state, later)} read by the dispatcher of ${row.subscription} in `, b(row.cluster), ", never delivered"],
   "cursor.persisted": (row) => [`cursor of ${row.subscription} in ${row.cluster} persisted at ${at(row)}`],
-  "marker.written": (row) => (row.reason === "snapshot_response" ? [b(row.cluster), ` writes its response to S${row.snapshot} at ${at(row)}`] : [b(row.cluster), ` writes the ${marker(row)} at ${at(row)}`]),
-  "marker.sent": (row) => [`${marker(row)} sent by the replicator ${row.cluster} → ${row.peer}`],
-  "marker.stored": (row) => [`${marker(row)} stored in `, b(row.cluster), ` at ${at(row)}`],
-  "marker.handled": (row) => [b(row.cluster), ` handles the ${marker(row)} from ${row.peer}`],
-  "marker.lost": (row) => [h(`${marker(row)} lost`), ` between ${row.cluster} and ${row.peer}`],
-  "marker.delayed": (row) => [h(`${marker(row)} delayed`), ` by ${span(row.duration_us)} between ${row.cluster} and ${row.peer}`],
-  "marker.dropped": (row) => [h(`${marker(row)} dropped`), ` between ${row.cluster} and ${row.peer}`],
+  "marker.written": (row, state, later) => (row.reason === "snapshot_response" ? [b(row.cluster), ` writes its response to ${whose(row, state, later)} at ${at(row)}`] : [b(row.cluster), ` writes the ${marker(row, state, later)} at ${at(row)}`]),
+  "marker.sent": (row, state, later) => [`${marker(row, state, later)} sent by the replicator ${row.cluster} → ${row.peer}`],
+  "marker.stored": (row, state, later) => [`${marker(row, state, later)} stored in `, b(row.cluster), ` at ${at(row)}`],
+  "marker.handled": (row, state, later) => [b(row.cluster), ` handles the ${marker(row, state, later)} from ${row.peer}`],
+  "marker.lost": (row, state, later) => [h(`${marker(row, state, later)} lost`), ` between ${row.cluster} and ${row.peer}`],
+  "marker.delayed": (row, state, later) => [h(`${marker(row, state, later)} delayed`), ` by ${span(row.duration_us)} between ${row.cluster} and ${row.peer}`],
+  "marker.dropped": (row, state, later) => [h(`${marker(row, state, later)} dropped`), ` between ${row.cluster} and ${row.peer}`],
   "controller.started": (row) => ["snapshot controller starts in ", b(row.cluster), row.reason === "forced" ? " because a remote marker arrived" : ""],
   "controller.stopped": (row) => [`snapshot controller stops in ${row.cluster} (${row.reason})`],
-  "snapshot.requested": (row) => [b(row.cluster), " requests ", snap(row), `, round ${row.count ?? 1}`],
+  "snapshot.requested": (row, state, later) => [b(row.cluster), " requests ", b(shortName(state, row.snapshot, later)), `, round ${row.count ?? 1}`],
   "snapshot.refused": (row) => [b(row.cluster), ` skips snapshot: ${REFUSED[row.reason] ?? row.reason}`],
-  "snapshot.answered": (row) => ["response of ", b(row.peer), ` to S${row.snapshot}: ${there(row)}`],
+  "snapshot.answered": (row, state, later) => ["response of ", b(row.peer), ` to ${whose(row, state, later)}: ${there(row)}`],
   "snapshot.answer-ignored": (row) => [`response of ${row.peer} ignored: ${row.reason}`],
-  "snapshot.completed": (row) => [snap(row), row.reason === "partial" ? " completed with responses missing (partial)" : " completed", ` in ${span(row.duration_us ?? 0)}, local position ${at(row)}`],
-  "snapshot.position": (row) => [`S${row.snapshot}: position ${there(row)} in ${row.peer}`],
-  "snapshot.timed-out": (row) => [h(`S${row.snapshot} timed out`)],
+  "snapshot.completed": (row, state, later) => [snap(row, state, later), row.reason === "partial" ? " completed with responses missing (partial)" : " completed", ` in ${span(row.duration_us ?? 0)}, local position ${at(row)}`],
+  "snapshot.position": (row, state, later) => [`${whose(row, state, later)}: position ${there(row)} in ${row.peer}`],
+  "snapshot.timed-out": (row, state, later) => [h(`${whose(row, state, later)} timed out`)],
   "controller.tick-failed": (row) => [b(row.cluster), `'s first snapshot tick for ${row.topic} ended with an exception`],
-  "snapshot.abandoned": (row) => [h(`S${row.snapshot} abandoned`), ` (${row.reason})`],
-  "snapshot.cached": (row) => [snap(row), ` cached for ${row.subscription}, usable from mark-delete ${at(row)}`],
-  "snapshot.evicted": (row) => [`S${row.snapshot} evicted from the cache, unused (${row.reason})`],
-  "snapshot.used": (row) => [snap(row), ` used: mark-delete of ${row.subscription} reached ${at(row)}`],
-  "update.written": (row) => [b(row.cluster), ` publishes update of ${row.subscription} for S${row.snapshot}`],
+  "snapshot.abandoned": (row, state, later) => [h(`${whose(row, state, later)} abandoned`), ` (${row.reason})`],
+  "snapshot.cached": (row, state, later) => [snap(row, state, later), ` cached for ${row.subscription}, usable from mark-delete ${at(row)}`],
+  "snapshot.evicted": (row, state, later) => [`${whose(row, state, later)} evicted from the cache, unused (${row.reason})`],
+  "snapshot.used": (row, state, later) => [snap(row, state, later), ` used: mark-delete of ${row.subscription} reached ${at(row)}`],
+  "update.written": (row, state, later) => [b(row.cluster), ` publishes update of ${row.subscription} for ${shortName(state, row.snapshot, later)}`],
   "update.position": (row) => [`update: position ${there(row)} in ${row.peer}`],
   "update.applied": (row) => [b(row.cluster), ` applies ${row.peer}'s update of ${row.subscription}: mark-delete ${there(row)}`],
   "acknowledgements.sent": (row) => [b(row.cluster), ` syncs acks of ${row.subscription} to ${row.peer}: mark-delete ${at(row)} and ${row.count} individually deleted`],

@@ -3,6 +3,7 @@
 import { isAcknowledged } from "./acknowledged.js";
 import { markerKind, originOf } from "./cells.js";
 import { positionOf } from "./positions.js";
+import { fullName } from "./snapshot_names.js";
 import { topicView } from "./topics.js";
 
 const MARKERS = { 110: "request", 111: "response", 112: "snapshot marker", 113: "update" };
@@ -23,7 +24,7 @@ export function wordsOfThing(state, watched, { cluster, index }) {
   const origin = watched.clusters[originOf(kind)];
   if (kind >= 100) {
     const snapshot = store.columns.snapshot[at];
-    return [`${MARKERS[markerKind(kind)]}${snapshot >= 0 ? ` of S${snapshot}` : ""}`, `written in ${origin}`, where].filter(Boolean).join(", ");
+    return [`${MARKERS[markerKind(kind)]}${snapshot >= 0 ? ` of ${fullName(state, snapshot)}` : ""}`, `written in ${origin}`, where].filter(Boolean).join(", ");
   }
   const cursor = topic.subscriptions?.[watched.subscription];
   const holder = Object.entries(cursor?.consumers ?? {}).find(([, consumer]) => consumer.unacked.includes(index));

@@ -6,6 +6,7 @@ import { setTermHeading } from "../../../render/terms.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
+import { shortName } from "../model/snapshot_names.js";
 import { topicView } from "../model/topics.js";
 
 const ROW_PX = 30;
@@ -34,7 +35,7 @@ export function makeBuilding(document, root) {
         return;
       }
       const rounds = watched.clusters.length > 2 ? 2 : 1;
-      setTermHeading(document, title, `Snapshot S${newest.snapshot}`, "snapshot");
+      setTermHeading(document, title, `Snapshot ${shortName(state, newest.snapshot)}`, "snapshot");
       setText(note, `round ${newest.round} of ${rounds}, ${span(state.at_us - newest.started_us)}${pending.length > 1 ? `, ${pending.length} pending` : ""}`);
       setText(words, wordsOf(newest));
       paint(canvas, state, watched, newest, theme, ratio, width);

@@ -7,6 +7,7 @@ import { setTermHeading } from "../../../render/terms.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph, pin } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
+import { shortName } from "../model/snapshot_names.js";
 import { topicView } from "../model/topics.js";
 
 export function makeCaches(document, root) {
@@ -32,7 +33,7 @@ export function makeCaches(document, root) {
       setText(note, cursor?.replicated === false ? "not replicated" : String(cache.length));
       canvas.hidden = cache.length === 0;
       setText(words, cursor ? wordsOf(state, watched, topic, cursor, cache) : `${watched.subscription} does not exist in ${watched.subject}.`);
-      if (cache.length) paint(canvas, topic, cursor, cache, theme, ratio, width);
+      if (cache.length) paint(canvas, topic, cursor, cache, theme, { ratio, width, newest: shortName(state, cache[cache.length - 1].snapshot) });
     },
   };
 }
@@ -43,11 +44,11 @@ function wordsOf(state, watched, topic, cursor, cache) {
   const [oldest] = cache;
   const short = oldest.index - cursor.mark_delete_index;
   const blocker = positionOf(topic.ledgers, cursor.mark_delete_index + 1);
-  if (cursor.ranges.length) return `${blocker} is not acknowledged and keeps the mark-delete ${counted(short, "entry", "entries")} short of S${oldest.snapshot}.`;
-  return `The mark-delete is ${counted(short, "entry", "entries")} short of S${oldest.snapshot}.`;
+  if (cursor.ranges.length) return `${blocker} is not acknowledged and keeps the mark-delete ${counted(short, "entry", "entries")} short of ${shortName(state, oldest.snapshot)}.`;
+  return `The mark-delete is ${counted(short, "entry", "entries")} short of ${shortName(state, oldest.snapshot)}.`;
 }
 
-function paint(canvas, topic, cursor, cache, theme, ratio, width) {
+function paint(canvas, topic, cursor, cache, theme, { ratio, width, newest: name }) {
   const height = 46 * theme.scale;
   const context = prepared(canvas, width, height, ratio);
   const first = Math.min(cursor.mark_delete_index, cache[0].index) - 3;
@@ -66,7 +67,7 @@ function paint(canvas, topic, cursor, cache, theme, ratio, width) {
   context.fillStyle = theme.ink.proto;
   const newest = cache[cache.length - 1];
   context.textAlign = xAt(newest.index) > width * 0.7 ? "right" : "left";
-  context.fillText(`S${newest.snapshot} ${newest.position}`, Math.min(width - 6, xAt(newest.index) + (context.textAlign === "right" ? 6 : -6)), 6 * theme.scale);
+  context.fillText(`${name} ${newest.position}`, Math.min(width - 6, xAt(newest.index) + (context.textAlign === "right" ? 6 : -6)), 6 * theme.scale);
   context.fillStyle = theme.ink.ink;
   context.textAlign = mark < 40 ? "left" : mark > width - 50 ? "right" : "center";
   context.fillText(cursor.mark_delete, Math.max(0, mark), 40 * theme.scale);

@@ -3,6 +3,7 @@
  * In landscape, labels are above and below a strip; on the turned plane they are left of it.
  */
 
+import { shortName } from "../model/snapshot_names.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { PRIORITY } from "../../../layout/labels.js";
 import { WAYS } from "../layout/label_ways.js";
@@ -46,7 +47,7 @@ export function labelRequests(scene, state, measure, line) {
     requestNotReplicated(scene, state, lane, ask);
     askLedgers(scene, lane, ask);
   });
-  for (const thread of scene.threads) askThread(scene, thread, ask);
+  for (const thread of scene.threads) askThread(scene, state, thread, ask);
   askWash(scene, ask);
   return requests;
 }
@@ -206,13 +207,13 @@ function lostBecause({ watched }, state, lane, index) {
   return index <= begin ? ": stored before the subscription was created" : ": the cursor passed them undelivered";
 }
 
-function askThread(scene, thread, ask) {
+function askThread(scene, state, thread, ask) {
   const { plane } = scene;
   const points = pointsOf(scene, thread);
   const point = points[0]?.loose ? (points[1] ?? points[0]) : points[0];
   if (!point) return;
   const colour = thread.state === "applied" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
-  const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
+  const runs = [{ text: shortName(state, thread.snapshot), weight: 650, colour: colour === "soft" ? "proto" : colour }];
   const words = thread.decided && thread.state === "applied" ? "applied" : THREAD_WORDS[thread.state];
   if (!plane.turned) runs.push({ text: ` ${words}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
   const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight", "nearRight", "nearLeft"];

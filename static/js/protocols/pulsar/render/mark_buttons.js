@@ -8,6 +8,7 @@ import { nearEdge, farEdge } from "../layout/strip.js";
 import { xOf, yOf } from "../../../layout/plane.js";
 import { markerKind } from "../model/cells.js";
 import { positionOf } from "../model/positions.js";
+import { fullName } from "../model/snapshot_names.js";
 import { UNACKED, OWN_MARKER } from "../model/entry_flags.js";
 import { MARKER_WORDS } from "../../../render/glyphs.js";
 import { nameOfMessage } from "./label_requests.js";
@@ -61,7 +62,7 @@ function marksOf(scene, state, lane) {
     const kind = markerKind(store.columns.kind[at]);
     const where = positionOf(topic.ledgers, index);
     const snapshot = store.columns.snapshot[at];
-    const name = kind > 0 ? `${MARKER_WORDS[kind].replace("_", " ")}${snapshot >= 0 ? ` of S${snapshot}` : ""}, ${lane.name} ${where}` : `${nameOfMessage(state, store, at)}, ${lane.name} ${where}, delivered, not acked`;
+    const name = kind > 0 ? `${MARKER_WORDS[kind].replace("_", " ")}${snapshot >= 0 ? ` of ${fullName(state, snapshot)}` : ""}, ${lane.name} ${where}` : `${nameOfMessage(state, store, at)}, ${lane.name} ${where}, delivered, not acked`;
     marks.push({ index, marker: kind > 0 ? store.columns.number[at] : null, name, from: nearEdge(strip, index), to: farEdge(strip, index) });
   }
   return marks.reverse();

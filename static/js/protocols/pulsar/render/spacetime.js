@@ -8,6 +8,7 @@ import { ticksOf } from "../../../layout/time_axis.js";
 import { prepared } from "../../../render/canvas.js";
 import { paintCone } from "../../../render/cone.js";
 import { markAs, paintWithChosen } from "../../../render/marks.js";
+import { shortName } from "../model/snapshot_names.js";
 import { paintPassages } from "./passages.js";
 import { fontOf } from "../../../render/theme.js";
 
@@ -42,7 +43,7 @@ function paintAll(context, state, watched, theme, given) {
   context.rect(x0 - 6, 0, x1 - x0 + 12, height);
   context.clip();
   const places = paintPassages(context, state, passages, theme, { xAt, yAt, x0, x1, lanes, now_us, watched, lit });
-  if (!passages.bins) paintSpans(context, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
+  if (!passages.bins) paintSpans(context, state, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
   markAs(context, null);
   if (lit) paintCone(context, lit, theme, (row) => (row.at_us <= now_us && lanes.includes(row.cluster) ? { x: xAt(row.at_us), y: yAt(row.cluster), lane: row.cluster } : null));
   context.restore();
@@ -106,7 +107,7 @@ function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, 
 }
 
 /** Draws a bracket over each of the subject's snapshots, from the first request to the last response; a notch separates the two rounds. */
-function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, lit }) {
+function paintSpans(context, state, snapshots, watched, theme, { xAt, x0, x1, now_us, lit }) {
   const y = 14 * theme.scale;
   markAs(context, "time-snapshot");
   let free = -Infinity;
@@ -130,15 +131,15 @@ function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, l
     context.setLineDash([]);
     const second = snapshot.second_us !== null && snapshot.second_us <= now_us ? xAt(snapshot.second_us) : null;
     if (second !== null && second > x0) context.fillRect(second - 0.6, y - 3, 1.2, 8);
-    free = spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed });
+    free = spanWords(context, state, theme, snapshot, { from, to, second, y, free, pending, failed });
     context.globalAlpha = 1;
   }
 }
 
 /** Writes "S14 300 ms" over the bracket, and the numbers of the rounds in it where they fit. */
-function spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed }) {
+function spanWords(context, state, theme, snapshot, { from, to, second, y, free, pending, failed }) {
   context.textAlign = "left";
-  const name = `S${snapshot.number}`;
+  const name = shortName(state, snapshot.number);
   const rest = failed ? ` ${snapshot.state.replace("-", " ")}` : pending ? "" : ` ${span(snapshot.ended_us - snapshot.asked_us)}`;
   context.font = fontOf(theme, theme.label, 650);
   const bold = context.measureText(name).width;
