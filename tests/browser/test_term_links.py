@@ -37,6 +37,7 @@ def test_headings_of_a_log_lab_link_to_the_glossary(make_lab) -> None:
     lab.page.locator(".mark-button").last.focus()
     lab.page.keyboard.press("Enter")
     expect(lab.page.locator("[data-part=inspector-title] a")).to_have_attribute("href", "/glossary/#marker")
+    expect(lab.page.locator("[data-part=inspector] .meaning")).to_contain_text("us-west")
     assert lab.at_rest().page.evaluate(WITHOUT_LINK) == []
     lab.page.keyboard.press("Escape")
     assert headings_without_link(lab) == {}

@@ -1,11 +1,12 @@
 /** Opens the inspector for an entry in the diagram, a glyph in the time diagram or a row of the list. */
 
+import { markerSentence } from "../model/marker_sentence.js";
 import { markerNodes, messageLook } from "../render/looks.js";
 
 /** @param {import("../../../pages/protocol_view.js").Tools} tools */
 export function makeLooks({ document, requests, base, getState, getWatched, link, lights, inspector, follow, wordsOfRow }) {
   const given = { onSeek: (row) => link.seekSeq(row.seq), wordsOfRow };
-  const written = (marker) => ({ term: "marker", heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, given) });
+  const written = (marker) => ({ term: "marker", heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, { ...given, meaning: markerSentence(marker, getState(), getWatched()) }) });
 
   function showMarker(number) {
     inspector.showAnswer(`Marker ${number}`, () => requests.get(`${base}marker/${number}.json`), (marker) => written({ ...marker, number }));

@@ -1,6 +1,6 @@
 /**
  * Inspector content for a marker or a message, as nodes.
- * A marker is shown as JSON as PIP-33 prints it, as bytes, and with its route; a message with its positions and acknowledgements.
+ * A marker is shown with a sentence that says what it means, as JSON as PIP-33 prints it, as bytes, and with its route; a message with its positions and acknowledgements.
  */
 
 import { bytes, seconds } from "../../../model/format.js";
@@ -38,14 +38,15 @@ export function messageLook(document, state, watched, { cluster, index }, onFoll
 /**
  * @param {Document} document
  * @param {object} marker as received from the server
- * @param {{onSeek: (row: object) => void, wordsOfRow: (row: object) => Array<string | object>}} given
+ * @param {{onSeek: (row: object) => void, wordsOfRow: (row: object) => Array<string | object>, meaning: string}} given meaning: the marker's sentence
  * @returns {Node[]}
  */
 export function markerNodes(document, marker, given) {
   const json = typeof marker.json === "string" ? marker.json : JSON.stringify(marker.json, null, 2);
   const hex = (marker.bytes_hex ?? "").replace(/../g, "$& ").trim();
   return [
-    element(document, "p", { text: `Written in ${marker.cluster}; ${bytes((marker.bytes_hex ?? "").length / 2)}.` }),
+    element(document, "p.meaning", { text: given.meaning }),
+    element(document, "p.quiet", { text: `Written in ${marker.cluster}; ${bytes((marker.bytes_hex ?? "").length / 2)}.` }),
     element(document, "pre.json", { text: json, tabindex: "0", "aria-label": "the marker as JSON" }),
     element(document, "h3", {}, [termLink(document, "Bytes")]),
     element(document, "pre.hex", { text: hex, tabindex: "0", "aria-label": "the marker's bytes" }),
