@@ -8,7 +8,7 @@ import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/protocols/
 import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/protocols/pulsar/layout/window.js";
 import { placeLabels } from "../../static/js/layout/labels.js";
 import { layLinks, pointOn, shareOf } from "../../static/js/layout/links.js";
-import { SHORTEST_US, spanFor, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
+import { NEAR_NOW, SHORTEST_US, spanFor, spanOfPeriods, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
 import { sequence } from "./fixtures/lab.js";
 
 const units = (index) => (index % 3 === 0 ? 0.4 : 1);
@@ -132,6 +132,22 @@ test("the time window stays fixed while the now line crosses it, then moves by a
   for (const now_us of [0, 130_000, 1_234_567, 4_900_000]) assert.deepEqual(turned(window, now_us, 1_000_000), turned(null, now_us, 1_000_000), "the page depends on the instant alone");
   const back = turned(window, 1_000_000, 1_000_000);
   assert.ok(back.start_us <= 1_000_000, "a seek back is followed");
+});
+
+test("the window of the time diagram shows three periods and at most a tenth of future", () => {
+  const span_us = spanOfPeriods(1_000_000, 1);
+  assert.equal(span_us, 3_000_000);
+  assert.equal(spanOfPeriods(1_000_000, 10), 30_000_000, "more in fast playback, so that it is not over at once");
+  assert.equal(spanOfPeriods(1_000, 0), SHORTEST_US);
+  const starts = new Set();
+  for (let now_us = 2_700_000; now_us < 20_000_000; now_us += 10_000) {
+    const window = turned(null, now_us, span_us, NEAR_NOW);
+    starts.add(window.start_us);
+    const future = (window.start_us + window.span_us - now_us) / window.span_us;
+    assert.ok(future >= 0 && future <= 0.1 + 1e-9, `${future} of future at ${now_us}`);
+  }
+  assert.ok(starts.size < 65, "it moves by steps");
+  assert.equal(turned(null, 1_000_000, span_us, NEAR_NOW).start_us, 0, "a run begins at 0, whatever is to come");
 });
 
 test("ticks are round and inside the window, and spans depend on the speed", () => {

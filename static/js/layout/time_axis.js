@@ -1,7 +1,7 @@
 /**
- * Computes the time window of the space-time diagram and its ticks.
- * The window does not scroll: it stays fixed while the now line crosses it and then moves on by a page. Positions therefore stay
- * comparable and the chart below needs few updates. The page that is shown depends on the instant and the span alone.
+ * Computes the time window of a diagram and its ticks.
+ * The window does not scroll: it stays fixed while the now line crosses a part of it and then moves on by a step. Positions therefore stay
+ * comparable and the chart below needs few updates. What is shown depends on the instant and the span alone.
  */
 
 /** Shortest window, µs; longest window, µs; shortest time that one page is shown, s of the wall clock; default span, µs. */
@@ -10,27 +10,40 @@ const LONGEST_US = 24 * 3600 * 1_000_000;
 const PAGE_S = 5;
 const DEFAULT_US = 2_500_000;
 
-/** Parts of a page: the now line enters each page but the first at EARLIEST and moves by STEP until the next page is shown. */
-const EARLIEST = 0.5;
-const STEP = 0.4;
+/**
+ * How a window follows: the now line enters each window but the first at the share `earliest` and moves by `step` until the next one.
+ * @typedef {{earliest: number, step: number}} Following
+ */
+/** In pages, with room for what comes next. */
+export const IN_PAGES = { earliest: 0.5, step: 0.4 };
+/** At most a tenth of the window is after the instant shown. */
+export const NEAR_NOW = { earliest: 0.9, step: 0.1 };
 
 /** @typedef {{start_us: number, span_us: number, held: boolean, away?: boolean}} TimeWindow held: the viewer chose the span; away: the viewer chose the start, too */
 
 /** @returns {number} the default span for a playback speed */
 export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
 
+/** Periods of a cycle that a window shows; the shortest time in which it is played through, s of the wall clock. */
+const PERIODS = 3;
+const PLAYED_S = 3;
+
+/** @returns {number} the span that shows three periods, or more in fast playback */
+export const spanOfPeriods = (period_us, speed) => Math.max(SHORTEST_US, PERIODS * period_us, PLAYED_S * speed * 1e6);
+
 /**
  * @param {TimeWindow | null} window
  * @param {number} now_us
  * @param {number} wanted_us span when the viewer chose none
+ * @param {Following} following
  * @returns {TimeWindow} the same object while the now line stays inside
  */
-export function turned(window, now_us, wanted_us) {
+export function turned(window, now_us, wanted_us, { earliest, step } = IN_PAGES) {
   if (window?.away) return window;
   if (window?.held && isInsideMargin(window, now_us)) return window;
   const span_us = window?.held ? window.span_us : wanted_us;
-  const page = Math.max(0, Math.floor((now_us / span_us - EARLIEST) / STEP));
-  const start_us = Math.round(page * STEP * span_us);
+  const page = Math.max(0, Math.floor((now_us / span_us - earliest) / step));
+  const start_us = Math.round(page * step * span_us);
   const held = window?.held ?? false;
   return window?.start_us === start_us && window.span_us === span_us && window.held === held ? window : { start_us, span_us, held };
 }

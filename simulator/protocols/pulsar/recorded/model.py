@@ -24,6 +24,7 @@ class RecordedController:
     """
 
     started_us: int
+    period_us: int
     pending: dict[int, Builder] = field(default_factory=dict)
     last_completed_us: int | None = None
 

@@ -12,6 +12,9 @@ from simulator.protocols.pulsar.recorded.state import (
 )
 from simulator.protocols.pulsar.snapshots.building import Builder
 from simulator.protocols.pulsar.snapshots.cache import CachedSnapshot
+from simulator.scenarios.settings import SETTINGS
+
+PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 
 # --- entries
 
@@ -124,8 +127,16 @@ def _marker_lost(state: RecordedState, row: Row) -> None:
 # --- snapshots
 
 
+def _controller(state: RecordedState, row: Row) -> RecordedController:
+    """A new controller with the period that the scenario sets for its cluster."""
+    scenario = state.scenario
+    declared = {**scenario.settings, **scenario.clusters[row["cluster"]].settings}
+    period_ms = declared.get(PERIOD, SETTINGS[PERIOD].default_under(scenario.options))
+    return RecordedController(row["at_us"], period_ms * 1000)
+
+
 def _controller_started(state: RecordedState, row: Row) -> None:
-    topic_of(state, row).controller = RecordedController(row["at_us"])
+    topic_of(state, row).controller = _controller(state, row)
 
 
 def _controller_stopped(state: RecordedState, row: Row) -> None:
@@ -135,7 +146,7 @@ def _controller_stopped(state: RecordedState, row: Row) -> None:
 def _snapshot_requested(state: RecordedState, row: Row) -> None:
     topic = topic_of(state, row)
     if topic.controller is None:
-        topic.controller = RecordedController(row["at_us"])
+        topic.controller = _controller(state, row)
     if row["count"] == 1:
         state.snapshot_names.note(row["snapshot"], state.cluster_names.index(row["cluster"]))
         remotes = tuple(topic.replicators) or topic.remotes

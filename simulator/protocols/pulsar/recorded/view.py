@@ -82,6 +82,7 @@ def _topic(topic: RecordedTopic) -> dict[str, Any]:
 def _controller(controller: RecordedController) -> dict[str, Any]:
     return {
         "started_us": controller.started_us,
+        "period_us": controller.period_us,
         "last_completed_us": controller.last_completed_us,
         "pending": [
             {

@@ -139,6 +139,7 @@ def _shadow(topic: ShadowTopic) -> dict[str, Any]:
 def _controller(controller: SnapshotController) -> dict[str, Any]:
     return {
         "started_us": controller.started_us,
+        "period_us": controller.period_us,
         "last_completed_us": controller.building.last_completed_ms * 1000 or None,
         "pending": [
             {

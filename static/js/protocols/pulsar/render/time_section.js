@@ -1,6 +1,7 @@
 /** The time section: space-time diagram and risk curve on one axis, with one now line through both. */
 
-import { spanFor, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
+import { NEAR_NOW, spanOfPeriods, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
+import { snapshotPeriod } from "../model/snapshot_period.js";
 import { marksOf } from "../../../model/marks.js";
 import { MARKS } from "../model/marks.js";
 import { whole } from "../../../model/format.js";
@@ -64,7 +65,7 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
       const places_px = placesOf(section.clientWidth, plane, lanes.length, theme.scale, spare);
       const { width, height, x0, x1 } = places_px;
       axis = { x0, x1 };
-      window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));
+      window = turned(window, now_us, spanOfPeriods(snapshotPeriod(state, watched), state.playing ? state.speed : 0), NEAR_NOW);
       const shown = passages.in(state, watched.topic, window, wall_ms);
       const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq, [...(chosen?.marks ?? [])], landmarks.length].join("|");
       if (key !== drawn) {
@@ -76,7 +77,8 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
       }
       setText(others, plane.turned ? "" : othersOf(watched));
       caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
-      const points = risk_curve.points(state, window.start_us - window.span_us, window.start_us + 2 * window.span_us, wall_ms);
+      const begin_us = Math.floor(window.start_us / window.span_us) * window.span_us; // whole spans, so that few requests are needed while the window follows
+      const points = risk_curve.points(state, begin_us - window.span_us, begin_us + 3 * window.span_us, wall_ms);
       return curve.update(state, watched, theme, { window, x0, x1, width, height: places_px.curve_px, points }, wall_ms);
     },
     forget: () => {
