@@ -28,6 +28,9 @@ CONTENT_SECURITY_POLICY = "; ".join(
 A view that needs another policy sets the header itself.
 """
 
+EMBEDDABLE = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'self'", "frame-ancestors *")
+"""The policy of a page that any site may show in a frame; it takes precedence over X-Frame-Options."""
+
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -52,6 +55,8 @@ class SecurityHeaders:
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = await self.get_response(request)
+        if getattr(response, "embeddable", False):
+            response.headers["Content-Security-Policy"] = EMBEDDABLE
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         if settings.SECURE_HSTS_SECONDS:

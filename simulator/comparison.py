@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator import recordings
+from simulator.differences import differences
 from simulator.protocols.manifest import RunComparison
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.strategies import (
@@ -34,6 +35,7 @@ __all__ = [
     "Strategy",
     "column",
     "costs",
+    "differences",
     "real_and_simulated",
     "result",
     "strategy_named",

@@ -141,6 +141,17 @@ class World(Advancing):
     def branches(self) -> list[dict]:
         return [branch.describe() for branch in self._branches]
 
+    def branch_inputs(self) -> list[dict]:
+        """For every branch its number, the commands given by hand, and how far it has been run."""
+        return [
+            {
+                "number": branch.number,
+                "commands": [dict(entry) for entry in branch.command_log],
+                "furthest_us": branch.furthest_us,
+            }
+            for branch in self._branches
+        ]
+
     @property
     def branch_without_commands(self) -> int | None:
         """The branch to which no command has been given by hand; None when there is none."""

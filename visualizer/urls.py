@@ -40,6 +40,8 @@ urlpatterns = [
     path("compare/<slug:name>/columns.json", comparisons.comparison, name="comparison-data"),
     path("labs/<slug:lab_id>/compare/", comparisons.lab_comparison_page, name="lab-comparison"),
     path("labs/<slug:lab_id>/compare/columns.json", comparisons.lab_comparison, name="lab-comparison-data"),
+    path("labs/<slug:lab_id>/beside/", comparisons.pair_page, name="pair"),
+    path("labs/<slug:lab_id>/beside.json", comparisons.pair, name="pair-data"),
     path(
         "recordings/<slug:digest>/compare/", comparisons.recorded_comparison_page, name="recorded-comparison"
     ),

@@ -12,15 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.comparison import REAL, SIMULATED, STRATEGIES, column, real_and_simulated, strategy_runs
 from simulator.recordings import RecordedFile
-from simulator.what_if import Variant
+from simulator.what_if import Rerun, Variant
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
-from visualizer.labs.reruns import Study
+from visualizer.labs.reruns import ROWS_MOST, Study
 from visualizer.live.wire import Refused
 
 KEPT = 20
@@ -72,6 +72,13 @@ class Source:
         )
         return hashlib.sha256(text.encode()).hexdigest()
 
+    compared = "failovers"
+    """Entry of an outcome that is empty when there is nothing to compare."""
+
+    def outcome_of(self) -> Callable[[Rerun], dict[str, Any]]:
+        """The function that computes a column from its run."""
+        return column
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns, in order."""
@@ -91,7 +98,35 @@ class Source:
             ) from error
 
 
+class Compared(Protocol):
+    """What is compared: the inputs of runs, and what is computed of each."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of every run."""
+
+    @property
+    def until_us(self) -> int:
+        """How far every run goes."""
+
+    @property
+    def compared(self) -> str:
+        """Entry of an outcome that is empty when there is nothing to compare."""
+
+    @property
+    def key(self) -> str:
+        """Identifies it by its inputs."""
+
+    def runs(self) -> list[Variant]:
+        """The inputs of each run, in order. Raises Refused where there can be none."""
+
+    def outcome_of(self) -> Callable[[Rerun], dict[str, Any]]:
+        """The function that computes the outcome of each run, in order."""
+
+
 class Comparisons:
+    """This process's comparisons, the newest last."""
+
     def __init__(self, pump: Pump, admit: Callable[[], None] = lambda: None) -> None:
         """Use this pump; `admit` raises Refused when there is no memory for another comparison."""
         self._pump, self._admit = pump, admit
@@ -103,7 +138,7 @@ class Comparisons:
         """The worlds of the running comparisons."""
         return [study.world for study in self._studies.values()]
 
-    def of(self, source: Source) -> Study:
+    def of(self, source: Compared) -> Study:
         """The study of these inputs, started if it is new.
 
         Raises Refused when too many run.
@@ -114,7 +149,7 @@ class Comparisons:
         self._studies.move_to_end(source.key)
         return study
 
-    def _begin(self, source: Source) -> Study:
+    def _begin(self, source: Compared) -> Study:
         self._admit()
         if sum(study.state == "running" for study in self._studies.values()) >= RUNNING:
             raise Refused(
@@ -128,8 +163,9 @@ class Comparisons:
             source.until_us,
             source.runs(),
             self._pump.remove,
-            column,
-            "failovers",
+            source.outcome_of(),
+            source.compared,
+            ROWS_MOST,
         )
         self._studies[source.key] = study
         self._askers[source.key] = clients.client.get()
@@ -141,15 +177,20 @@ class Comparisons:
         return study
 
 
-def outcome_of(study: Study, source: Source) -> dict[str, Any]:
-    """Progress for the page; when done, also the columns, in their order."""
-    progress = {
+def progress_of(study: Study) -> dict[str, Any]:
+    """Progress for the page."""
+    return {
         "state": study.state,
         "running": study.running,
         "done": len(study.outcomes),
         "of": study.of,
         "words": study.words,
     }
+
+
+def outcome_of(study: Study, source: Source) -> dict[str, Any]:
+    """Progress for the page; when done, also the columns, in their order."""
+    progress = progress_of(study)
     if study.state != "done":
         return progress
     titles = {one.name: {"title": one.title, "says": one.says} for one in source.columns}

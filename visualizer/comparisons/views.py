@@ -15,7 +15,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from simulator import recordings, scenario_names
-from visualizer.comparisons.running import STRATEGY_COLUMNS, Column, Source, outcome_of, recorded_columns
+from simulator.what_if import looks
+from visualizer.comparisons.pairs import Pair, run_named
+from visualizer.comparisons.running import (
+    STRATEGY_COLUMNS,
+    Column,
+    Source,
+    outcome_of,
+    progress_of,
+    recorded_columns,
+)
 from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused
@@ -119,6 +128,45 @@ async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
         Source(
             lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])
         )
+    )
+
+
+@require_safe
+def pair_page(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """The page of two runs of a lab on one clock: `?left=branch-0&right=branch-1`."""
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        return render(request, "visualizer/no_such_lab.html", status=404)
+    return render(request, "visualizer/pair.html", {"lab": lab})
+
+
+@answers
+async def pair(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Two runs of a lab: their documents and progress; when both have run, figures and differences."""
+    inputs = json.loads(await current_hub().ask(lab_id, "branches"))
+    lab = await Lab.objects.aget(pk=lab_id)
+    scenario = await scenario_of(lab.scenario_text, lab.seed)
+    if scenario.recording:
+        raise _not_compared()
+    names = [request.GET.get(side, "")[:100] for side in ("left", "right")]
+    left, right = [
+        await sync_to_async(run_named, thread_sensitive=False)(name, lab, scenario, inputs) for name in names
+    ]
+    until_us = max(scenario.until_us, *(one["furthest_us"] for one in inputs["branches"]))
+    asked = Pair(lab.title, scenario.seed, until_us, left, right)
+    hub = current_hub()
+    await hub.start()
+    study = hub.comparisons.of(asked)
+    answer = {**progress_of(study), **asked.documents(), "until_us": until_us, "table": looks(scenario)}
+    if study.state == "done":
+        first, second = study.outcomes
+        answer |= {
+            "cases": [first["cases"], second["cases"]],
+            "rows": [first["rows"], second["rows"]],
+            "differences": second["differences"],
+        }
+    return json_answer(
+        await sync_to_async(lambda: json.dumps(answer, separators=(",", ":")), thread_sensitive=False)()
     )
 
 

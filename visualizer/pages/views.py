@@ -123,9 +123,15 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
         "failure": lab.failure,
     }
     api = reverse("visualizer:lab", args=[lab.pk])
-    return render(
-        request, "visualizer/lab.html", {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api}
+    embedded = request.GET.get("embed", "") not in ("", "0")
+    page = render(
+        request,
+        "visualizer/lab.html",
+        {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api, "embedded": embedded},
     )
+    # without controls, so that a page of any site may show it (`labsite.middleware`)
+    page.embeddable = embedded
+    return page
 
 
 @csrf_exempt

@@ -108,6 +108,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "summary": {},
     "admin": {"tool": TEXT, "cluster": TEXT, "topic": TEXT},
     "inputs": {},
+    "branches": {},
     "trace-head": {},
     "tile": {
         "branch": NUMBER,

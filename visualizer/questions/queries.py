@@ -114,6 +114,13 @@ def inputs(session: Session) -> Work:
     }
 
 
+def branches(session: Session) -> Work:
+    """The inputs of every branch, and the number of the one that is shown."""
+    world = session.world
+    yield None
+    return {"branch": world.branch, "branches": world.branch_inputs()}
+
+
 def trace_head(session: Session) -> Work:
     """The metadata of the trace up to the instant shown, as a trace file has it (docs/trace.md)."""
     world = session.world
@@ -196,6 +203,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "summary": summary,
     "admin": admin,
     "inputs": inputs,
+    "branches": branches,
     "trace-head": trace_head,
     "tile": tile_of,
     "why-duplicates": stories.why_duplicates,

@@ -76,7 +76,9 @@ function lineOf(document, node, state, end_us, choose) {
   const words = element(document, "span.branch-words", {}, [`${"\u2003".repeat(node.depth)}${node.depth ? "└ " : ""}`, element(document, "b", { text: node.words })]);
   const note = element(document, "small", { text: `${current ? "shown now · " : ""}run to ${seconds(node.furthest_us, 1)} s` });
   const bar = barOf(document, node, end_us, (state.at_us / end_us) * 100, current);
-  return element(document, "li", {}, [element(document, `button.branch${node.on_way ? ".on-way" : ""}`, { type: "button", "aria-current": current ? "true" : null, onclick: choose }, [words, note, bar])]);
+  const [left, right] = [state.view.branch, node.number].sort((one, other) => one - other);
+  const beside = element(document, "a.beside", { href: `beside/?left=branch-${left}&right=branch-${right}`, text: "Beside the shown one", hidden: current });
+  return element(document, "li", {}, [element(document, `button.branch${node.on_way ? ".on-way" : ""}`, { type: "button", "aria-current": current ? "true" : null, onclick: choose }, [words, note, bar]), beside]);
 }
 
 function barOf(document, node, end_us, now_percent, current) {

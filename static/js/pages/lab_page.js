@@ -76,7 +76,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   }
 
   wake();
-  return { getState, getWatched, link, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
+  return { getState, getWatched, link, showRow: view.showRow, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
 }
 
 /** @param {Held} held @returns {boolean} whether there is more to draw */

@@ -58,6 +58,8 @@ export function makeView(parts) {
     older: picture.protocol_view.older,
     forgetBranch: picture.protocol_view.forgetBranch,
     connection: states.connection,
+    /** Highlights a row of the trace with its causes and effects. @param {number} seq */
+    showRow: (seq) => picture.lights.row(seq),
     differs: states.differs,
   };
 }
@@ -138,6 +140,8 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   }
   const words = () => header.wordsShown(mirror.toggle());
 
+  new window.ResizeObserver(redraw).observe(required(root, "main"));
+  if (root.classList.contains("embedded")) return; // the page around it has the keys
   const { signal } = new window.AbortController();
   blurClickedButtons(document, signal);
   listenToKeys(
@@ -146,7 +150,6 @@ function listen({ document, root, window }, { controls, faults, inspector, light
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", words);
-  new window.ResizeObserver(redraw).observe(required(root, "main"));
 }
 
 function updateLegend(legend, state, watched, theme, ratio) {

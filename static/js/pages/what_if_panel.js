@@ -54,7 +54,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     const number = chosenCase(cases, chosen, getState());
     const lines = inOrder(answer, number);
     const labels = cases.map(({ at_us, label }) => `${seconds(at_us)} s: ${label}`);
-    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), headline(document, answer, lines), table({ document, base }, answer, lines));
+    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), headline(document, answer, lines), table({ document, base, getState }, answer, lines));
   }
 
   status.textContent = "Running it again…";
@@ -95,7 +95,7 @@ function rowOf(page, answer, line, real, most, kind) {
     element(page.document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(page.document, "span.quiet", { text: ` (${line.assumes})` })] : [])]),
     ...cells,
     element(page.document, "td.words", { text: words }),
-    element(page.document, "td", {}, [opener(page, line, real)]),
+    element(page.document, "td", {}, [opener(page, line, real), ...(kind === "real" ? [] : [" ", besideLink(page, line)])]),
   ]);
 }
 
@@ -111,6 +111,11 @@ function figureCell(document, value, was, unit, most) {
     cell.append(element(document, "span.track", { "aria-hidden": "true" }, [bar]));
   }
   return cell;
+}
+
+/** The run with this change and the run as it was, on one clock. */
+function besideLink({ document, base, getState }, line) {
+  return element(document, "a", { href: `${base}beside/?left=branch-${getState().view.branch}&right=variant-${line.key}`, "aria-label": `The run with ${line.name} beside the run as it was`, text: "beside" });
 }
 
 /** A plain form: it works without scripts and opens in a new tab. */

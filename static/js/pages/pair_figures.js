@@ -1,0 +1,32 @@
+/** The table of two runs' figures for each failover or group; a figure that differs is marked. */
+
+import { capitalised, seconds, span, whole } from "../model/format.js";
+import { element, required } from "../render/dom.js";
+import { headCell } from "../render/terms.js";
+
+/** @param {{document: Document, root: HTMLElement}} page @param {{cases: any[][], table: {columns: any[], noun: string}, left: {name: string}, right: {name: string}}} answer */
+export function writeFigures({ document, root }, { cases, table, left, right }) {
+  const home = required(root, "[data-part=figures]");
+  const labels = [...new Set(cases.flat().map((one) => `${seconds(one.at_us)} s: ${one.label}`))];
+  if (labels.length === 0) {
+    home.replaceChildren(element(document, "p.quiet", { text: `Neither run has a ${table.noun}.` }));
+    return;
+  }
+  const named = cases.map((side) => new Map(side.map((one) => [`${seconds(one.at_us)} s: ${one.label}`, one])));
+  const rows = labels.flatMap((label) => [
+    element(document, "tr", {}, [element(document, "th.case", { colspan: 3, scope: "rowgroup", text: label })]),
+    ...table.columns.map((column) => rowOf(document, column, named.map((side) => side.get(label)))),
+  ]);
+  const head = element(document, "tr", {}, [element(document, "td", {}), headCell(document, "col", capitalised(left.name)), headCell(document, "col", capitalised(right.name))]);
+  home.replaceChildren(element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]));
+}
+
+function rowOf(document, { name, title, unit }, sides) {
+  const values = sides.map((one) => figureOf(one?.figures ?? one, name));
+  const kind = values[0] === values[1] ? "" : ".differs";
+  return element(document, `tr${kind}`, {}, [headCell(document, "row", title), ...values.map((value) => element(document, "td", { text: textOf(value, unit) }))]);
+}
+
+const figureOf = (one, name) => one?.[name] ?? null;
+
+const textOf = (value, unit) => (value === null ? "–" : unit === "count" ? whole(value) : span(value));

@@ -1,0 +1,92 @@
+/**
+ * The page of two runs on one clock: each is a lab of the visitor in a frame, made from its document; the server finds the differences.
+ * This module connects the parts: frames, clock, differences, figures.
+ */
+
+import { capitalised, counted, seconds } from "../model/format.js";
+import { required, setText } from "../render/dom.js";
+import { makeRequests } from "../wire/http.js";
+import { keepToken } from "../wire/token.js";
+import { makeDifferences } from "./pair_differences.js";
+import { writeFigures } from "./pair_figures.js";
+import { makePairClock } from "./pair_clock.js";
+
+const ASK_EVERY_MS = 400;
+const LOOK_EVERY_MS = 100;
+const SIDES = ["left", "right"];
+
+/** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} parts */
+export function openPair({ document, root, window, fetcher }) {
+  const requests = makeRequests(fetcher, "");
+  const status = required(root, "[data-part=status]");
+  const pause = (ms) => new Promise((resolve) => window.setTimeout(resolve, ms));
+  open().catch(failed);
+
+  async function open() {
+    const asked = await requests.get(root.dataset.address + window.location.search);
+    for (const side of SIDES) setText(required(root, `[data-part=${side}-name]`), capitalised(asked[side].name));
+    const [labs, answer] = await Promise.all([Promise.all(SIDES.map((side) => openLab(side, asked[side].run))), answered(asked)]);
+    const clock = makePairClock({ document, root, window, labs, until_us: asked.until_us });
+    writeFigures({ document, root }, answer);
+    const differences = makeDifferences({ document, root, clock, labs }, answer.differences);
+    setText(required(root, "[data-part=sentence]"), sentenceOf(answer));
+    setText(status, "");
+    differences.first();
+  }
+
+  /** Polls until both have run. @throws {Error} when a run failed */
+  async function answered(answer) {
+    while (answer.state === "running") {
+      setText(status, `Running: ${answer.done} of ${answer.of} done.`);
+      await pause(ASK_EVERY_MS);
+      answer = await requests.get(root.dataset.address + window.location.search);
+    }
+    if (answer.state === "failed") throw new Error(answer.words);
+    return answer;
+  }
+
+  /** Makes a lab of the visitor from a run, or takes the one that this tab made before, and opens it in its frame. */
+  async function openLab(side, run) {
+    const key = `failover-lab.pair.${window.location.pathname}${window.location.search}.${side}`;
+    const made = read(window, key) ?? (await requests.post(root.dataset.create, { ...run, until_us: Math.max(0, ...run.commands.map((command) => command.at_us)) }));
+    keepToken(made.id, made.token, window);
+    keep(window, key, made);
+    const frame = /** @type {HTMLIFrameElement} */ (required(root, `iframe[data-part=${side}]`));
+    frame.src = `${made.url}?embed=1`;
+    /** @type {HTMLAnchorElement} */ (required(root, `a[data-part=${side}-lab]`)).href = `${made.url}`;
+    for (;;) {
+      const lab = /** @type {any} */ (frame.contentWindow)?.failoverLab;
+      if (lab?.getState().view) return lab;
+      await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  function failed(reason) {
+    const failure = required(root, "[data-part=failure]");
+    setText(status, "");
+    setText(failure, [reason.message, reason.hint].filter(Boolean).join(" "));
+    failure.hidden = false;
+  }
+}
+
+/** The page's first sentence. */
+export function sentenceOf({ differences, rows }) {
+  if (!differences.first) return `Both runs are the same, in all ${counted(rows[0], "event")}.`;
+  return `Both runs are the same until ${seconds(differences.first.at_us)} s.`;
+}
+
+function read(window, key) {
+  try {
+    return JSON.parse(window.sessionStorage.getItem(key));
+  } catch {
+    return null;
+  }
+}
+
+function keep(window, key, made) {
+  try {
+    window.sessionStorage.setItem(key, JSON.stringify(made));
+  } catch {
+    // a private window may refuse storage; a reload then makes new labs
+  }
+}

@@ -1,0 +1,30 @@
+"""Two branches on one clock, driven in a browser."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from script.support.browsing import wait_until
+
+
+def test_two_branches_play_on_one_clock(open_lab):
+    lab = open_lab("two-regions")
+    lab.seek(6_000_000)
+    lab.seek(3_000_000)
+    lab.page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-east -> us-west' })")
+    lab.until("state.branches.length === 2 && state.view.branch === 1")
+    lab.page.evaluate("() => document.querySelector('[data-act=branches]').click()")
+    lab.page.get_by_role("link", name="Beside the shown one").click()
+    page = lab.page
+    expect(page.get_by_role("heading", level=1)).to_have_text("Both runs are the same until 3.000 s.")
+    expect(page.locator("[data-part=clock]")).to_have_text("3.000 s")
+    only_right = page.get_by_role("button", name="only right").first
+    expect(only_right).to_contain_text("cut a link: us-east → us-west")
+    frames = (
+        "[...document.querySelectorAll('iframe')].map((frame) => frame.contentWindow.failoverLab.getState())"
+    )
+    page.get_by_role("button", name="Next difference").click()
+    page.locator("[data-part=differences] button").last.click()
+    wait_until(page, f"() => {{ const [a, b] = {frames}; return a.at_us === b.at_us && a.at_us > 3e6; }}")
+    states = page.evaluate(f"() => {frames}.map((state) => state.view.links['us-east -> us-west'].state)")
+    assert states == ["up", "cut"], "the later branch is on the right"

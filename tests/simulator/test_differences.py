@@ -1,0 +1,78 @@
+"""Two runs: their first differing row and the events that only one of them has, compared with a plain recount."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simulator.differences as module
+from simulator import World
+from simulator.differences import differences, first_difference
+
+SCENARIO = "two-regions"
+CUT = {"do": "link.cut", "link": "us-east -> us-west"}
+HEAL = {"do": "link.heal", "link": "us-east -> us-west"}
+
+
+def run(*commands: tuple[int, dict], until_us: int = 5_000_000, seed: int | None = None) -> World:
+    world = World.open(SCENARIO, seed=seed)
+    for at_us, command in commands:
+        world.run(at_us)
+        assert world.apply(command).ok
+    world.run(until_us)
+    return world
+
+
+def recounted(left: World, right: World) -> int | None:
+    rows = [[{**row} for row in world.trace.rows(0, len(world.trace))] for world in (left, right)]
+    for seq, (one, other) in enumerate(zip(*rows, strict=False)):
+        if one != other:
+            return seq
+    return None if len(rows[0]) == len(rows[1]) else min(map(len, rows))
+
+
+def test_equal_runs_do_not_differ():
+    left, right = run((2_000_000, CUT)), run((2_000_000, CUT))
+    assert differences(left.trace, right.trace) == {"first": None, "events": [], "more": False}
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 4_000_000), st.integers(0, 4_000_000))
+def test_the_first_difference_is_that_of_a_plain_recount(one_us, other_us):
+    left, right = run((one_us, CUT)), run((other_us, CUT))
+    assert first_difference(left.trace, right.trace) == recounted(left, right)
+
+
+def test_a_command_is_the_first_difference_and_its_consequences_are_listed():
+    left, right = run(), run((2_000_000, CUT), (3_000_000, HEAL))
+    found = differences(left.trace, right.trace)
+    assert found["first"]["at_us"] == 2_000_000
+    assert found["first"]["right"]["type"] == "command.applied"
+    only_right = {event["row"]["type"] for event in found["events"] if event["side"] == "right"}
+    assert {"command.applied", "link.cut", "link.healed"} <= only_right
+    only_left = [event["row"] for event in found["events"] if event["side"] == "left"]
+    assert only_left and all(row["at_us"] >= 2_000_000 for row in only_left)
+    assert found["events"] == sorted(found["events"], key=lambda event: event["at_us"])
+
+
+def test_a_run_that_ends_earlier_differs_where_it_ends():
+    left, right = run(until_us=3_000_000), run(until_us=4_000_000)
+    found = differences(left.trace, right.trace)
+    assert found["first"]["seq"] == len(left.trace) and found["first"]["left"] is None
+    assert {event["side"] for event in found["events"]} == {"right"}
+
+
+def test_an_event_that_both_runs_have_at_the_same_instant_is_not_listed():
+    """A difference shifts the seqs of later rows; events are matched without them."""
+    left, right = run(), run((4_500_000, CUT))
+    found = differences(left.trace, right.trace)
+    ticks = [event for event in found["events"] if event["at_us"] < 4_500_000]
+    assert ticks == []
+
+
+@pytest.mark.parametrize("name, most", [("LISTED_MAX", 3), ("SEARCHED_MAX", 4)])
+def test_long_lists_are_cut_off_and_say_so(monkeypatch, name, most):
+    monkeypatch.setattr(module, name, most)
+    found = differences(run().trace, run((1_500_000, CUT)).trace)
+    assert found["more"] and len(found["events"]) <= 2 * most

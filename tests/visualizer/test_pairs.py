@@ -1,0 +1,105 @@
+"""Tests of two runs beside each other: branches and changes of a lab, their documents, figures and differences."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
+
+from simulator import World, load_scenario_text
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer.labs.definitions import new_lab
+from visualizer.labs.hub import current_hub
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FAIL_OVER = {
+    "do": "subscription.fail-over",
+    "subscription": "billing",
+    "from": "a",
+    "to": "b",
+    "mode": "planned",
+}
+
+
+async def branched() -> str:
+    """A lab whose second branch has a failover at 3 s; the first has run to 6 s."""
+    made = await sync_to_async(new_lab)({"yaml": SCENARIO})
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(6_000_000)
+    await page.seek(3_000_000)
+    assert (await page.command(**FAIL_OVER))["ok"]
+    await page.seek(5_000_000)
+    await page.close()
+    return made.lab.pk
+
+
+async def beside(lab_id: str, left: str, right: str) -> tuple[int, dict[str, Any]]:
+    """The final answer about two runs."""
+    while True:
+        answer = await AsyncClient().get(f"/labs/{lab_id}/beside.json", {"left": left, "right": right})
+        body = json.loads(answer.content)
+        if body.get("state") != "running":
+            return answer.status_code, body
+        study = current_hub().comparisons.worlds()
+        assert len(study) == 1
+        await asyncio.sleep(0.02)
+
+
+async def test_two_branches_are_run_to_the_same_instant_and_compared(hub):
+    lab_id = await branched()
+    status, answer = await beside(lab_id, "branch-0", "branch-1")
+    assert (status, answer["state"], answer["until_us"]) == (200, "done", 8_000_000)
+    assert [answer[side]["name"] for side in ("left", "right")] == ["first branch", "branch 1"]
+    first = answer["differences"]["first"]
+    assert first["at_us"] == 3_000_000 and first["right"]["type"] == "command.applied"
+    assert [len(cases) for cases in answer["cases"]] == [0, 1]
+    document = answer["right"]["run"]
+    world = World.replay(load_scenario_text(SCENARIO), document["seed"], document["commands"], 8_000_000)
+    assert answer["rows"][1] == len(world.trace)
+    made = await AsyncClient().post("/run/", json.dumps(document), content_type="application/json")
+    assert made.status_code == 201
+
+
+async def test_a_run_with_one_change_is_beside_the_run_as_it_was(hub):
+    lab_id = await branched()
+    variants = json.loads((await AsyncClient().get(f"/labs/{lab_id}/what-if.json")).content)
+    assert variants["of"] > 1
+    _, refused = await beside(lab_id, "branch-1", "variant-nothing")
+    key = next(
+        name for name in refused["hint"].split() if name.startswith("variant-") and "as-it" not in name
+    )
+    status, answer = await beside(lab_id, "branch-1", key.strip(",."))
+    assert status == 200 and answer["right"]["run"]["yaml"] != answer["left"]["run"]["yaml"]
+    assert answer["differences"]["first"] is not None
+
+
+async def test_the_same_run_twice_does_not_differ(hub):
+    lab_id = await branched()
+    _, answer = await beside(lab_id, "branch-1", "branch-1")
+    assert answer["differences"] == {"first": None, "events": [], "more": False}
+
+
+@pytest.mark.parametrize("name", ["", "branch-7", "variant-", "x" * 300])
+async def test_a_run_that_a_lab_does_not_have_is_refused_with_those_that_it_has(hub, name):
+    lab_id = await branched()
+    status, answer = await beside(lab_id, "branch-0", name)
+    assert (status, answer["code"]) == (404, "not-found")
+    assert "branch-0, branch-1, variant-as-it-was" in answer["hint"]
+
+
+def test_the_page_of_an_unknown_lab_is_404():
+    assert Client().get("/labs/nosuchlab/beside/").status_code == 404
+
+
+def test_a_page_without_controls_may_be_shown_in_any_frame():
+    lab = new_lab({"yaml": SCENARIO}).lab
+    own, embedded = (Client().get(f"/labs/{lab.pk}/{query}") for query in ("", "?embed=1"))
+    assert "frame-ancestors 'self'" in own["Content-Security-Policy"]
+    assert "frame-ancestors *" in embedded["Content-Security-Policy"]
+    assert b'class="lab embedded"' in embedded.content and b"embedded" not in own.content

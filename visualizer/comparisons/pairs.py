@@ -1,0 +1,103 @@
+"""Two runs of a lab beside each other: its branches, and its run with one change.
+
+Rules: a run is named in an address, `branch-0` or `variant-<key>` (a change of "what would have helped"
+applied to the branch that is shown). Both runs are run again beside the labs, like a comparison. The page
+shows each in a lab of the visitor's own, made from the same document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator import ENGINE_VERSION, Trace
+from simulator.comparison import differences
+from simulator.what_if import Rerun, Variant, variants
+from visualizer.live.wire import Refused
+from visualizer.sharing.run_document import FORMAT
+
+BRANCH, VARIANT = "branch-", "variant-"
+
+
+def run_named(name: str, lab: Any, scenario: Any, inputs: dict[str, Any]) -> Variant:
+    """The inputs of the run that an address names. Raises Refused.
+
+    `inputs` is the answer to the question `branches`.
+    """
+    branches = {f"{BRANCH}{one['number']}": one for one in inputs["branches"]}
+    if name in branches:
+        one = branches[name]
+        words = "first branch" if one["number"] == 0 else f"branch {one['number']}"
+        return Variant(name, words, scenario, one["commands"])
+    shown = branches[f"{BRANCH}{inputs['branch']}"]
+    changed = {f"{VARIANT}{one.key}": one for one in variants(scenario, shown["commands"])}
+    if name in changed:
+        one = changed[name]
+        return Variant(name, one.name, one.scenario, one.commands)
+    raise Refused(
+        "not-found",
+        f"This lab has no run {name[:60]!r}.",
+        f"Runs: {', '.join([*branches, *changed])}.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The inputs of two runs up to the same instant."""
+
+    title: str
+    seed: int
+    until_us: int
+    left: Variant
+    right: Variant
+    compared: str = "ran"
+    """Entry of an outcome that is true when the runs can be compared."""
+
+    @property
+    def key(self) -> str:
+        """Identifies the runs, whatever they are named."""
+        sides = [[one.scenario.canonical_text, one.commands] for one in (self.left, self.right)]
+        return json.dumps([ENGINE_VERSION, self.seed, self.until_us, sides])
+
+    def runs(self) -> list[Variant]:
+        """The inputs of each run, in order."""
+        return [self.left, self.right]
+
+    def outcome_of(self) -> Callable[[Rerun], dict[str, Any]]:
+        """The function that computes the outcome of each run, in order."""
+        return _Outcomes().of
+
+    def documents(self) -> dict[str, Any]:
+        """Each run as a document, from which a lab is made, with its name."""
+        return {
+            side: {
+                "name": one.name,
+                "run": {
+                    "format": FORMAT,
+                    "engine_version": ENGINE_VERSION,
+                    "title": f"{self.title}: {one.name}",
+                    "yaml": one.scenario.canonical_text,
+                    "seed": self.seed,
+                    "commands": one.commands,
+                    "until_us": self.until_us,
+                },
+            }
+            for side, one in (("left", self.left), ("right", self.right))
+        }
+
+
+@dataclass(slots=True)
+class _Outcomes:
+    """Figures of the first run; figures of the second, with its differences to the first."""
+
+    first: list[Trace] = field(default_factory=list)
+
+    def of(self, rerun: Rerun) -> dict[str, Any]:
+        trace = rerun.world.trace
+        outcome = {"ran": True, "rows": len(trace), "cases": rerun.outcome()["cases"]}
+        if not self.first:
+            self.first.append(trace)
+            return outcome
+        return {**outcome, "differences": differences(self.first.pop(), trace)}
