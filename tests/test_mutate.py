@@ -36,6 +36,9 @@ def test_a_survivor_is_listed_unless_the_table_explains_it():
 
 
 def test_a_line_of_the_table_that_no_mutant_has_is_listed():
-    dump = "\n".join([mutant("killed", "x = 2"), mutant("survived", "x = 3")])
+    excluded = json.dumps(
+        [{"job_id": "1"}, {"worker_outcome": "skipped", "test_outcome": None, "diff": None}]
+    )
+    dump = "\n".join([mutant("killed", "x = 2"), excluded, mutant("survived", "x = 3")])
     explained = {"x = 2": "killed, but a mutant", "x = 3": "never read", "y = 3": "of an earlier module"}
     assert unused_lines(dump, Target("m.py", ("t.py",), explained)) == ["y = 3"]

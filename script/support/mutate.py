@@ -90,7 +90,7 @@ def _results(dump: str) -> Iterator[dict[str, str]]:
     """The results of the mutants that were run."""
     for line in dump.splitlines():
         _work, result = json.loads(line)
-        if result is not None:
+        if result is not None and result["diff"] is not None:  # a mutant of an excluded operator has none
             yield result
 
 

@@ -93,6 +93,15 @@ def test_a_round_lasts_a_twentieth_of_the_time_since_the_start() -> None:
     assert pace.batch_s == 1.0 and pace.batches(1) == 10
 
 
+def test_a_round_has_whole_batches_for_each_core() -> None:
+    pace = Pace()
+    pace.measured(30, 9.0, 3)
+    assert pace.batch_s == pytest.approx(0.9) and pace.batches(3) == 15, "not 16"
+    instant = Pace()
+    instant.measured(2, 0.0, 2)
+    assert instant.batches(2) == 8, "four times as many, whatever a clock says"
+
+
 def test_before_the_first_measurement_each_batch_is_a_task_up_to_the_most() -> None:
     pace = Pace()
     assert pace.left_s(3, 2) is None
