@@ -24,6 +24,7 @@ class Steps:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self._kept: list[DataFrame] = []
+        self._large: list[DataFrame] = []
 
     def local(self, frame: DataFrame) -> DataFrame:
         """A small frame made local: its rows, without the plan that computed them."""
@@ -37,17 +38,23 @@ class Steps:
         if tuning.one_task(self.spark):
             return self.local(frame)
         self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        self._large.append(frame)
         return frame
 
-    def settle(self, frame: DataFrame, rows: int | None = None) -> DataFrame:
+    def settle(self, frame: DataFrame, rows: int | None = None, quick_most: int | None = None) -> DataFrame:
         """A frame that may be large, computed now: made local if it is small, else kept.
 
         `rows` is the number of its rows, if it is known. In both cases Spark knows its size from now on.
+        Queries on a kept frame of up to `quick_most` rows get the settings of a short trace, too. Their
+        results are made local, so only a frame whose results are all small may have this limit.
         """
         if tuning.one_task(self.spark) or (rows is not None and rows <= tuning.SMALL_ROWS_MOST):
             return self.local(frame)
         kept = self.keep(frame)
-        if kept.count() > tuning.SMALL_ROWS_MOST:
+        counted = kept.count()
+        if quick_most is not None and counted <= quick_most:
+            self._large.remove(kept)
+        if counted > tuning.SMALL_ROWS_MOST:
             return kept
         found = self.local(kept)
         kept.unpersist()
@@ -56,7 +63,7 @@ class Steps:
 
     def quick(self, *frames: DataFrame) -> AbstractContextManager[None]:
         """Settings for queries that read only small frames, if none of these settled frames is large."""
-        return tuning.quick(self.spark, not any(frame is kept for frame in frames for kept in self._kept))
+        return tuning.quick(self.spark, not any(frame is large for frame in frames for large in self._large))
 
     def side_by_side(self, *works: Callable[[], None]) -> None:
         """Do works that do not depend on each other, at the same time where that is faster."""
@@ -79,4 +86,4 @@ class Steps:
         """Free the kept frames."""
         for frame in self._kept:
             frame.unpersist()
-        self._kept = []
+        self._kept, self._large = [], []

@@ -19,6 +19,12 @@ SHORT_ROWS_MOST = 50_000
 SMALL_ROWS_MOST = 50_000
 """Most rows of a frame that is made local, although its trace is long. Such frames need no tasks either."""
 
+QUICK_ROWS_MOST = 500_000
+"""Most rows of a frame whose queries get `SHORT` although it is too large to be local.
+
+A trace of 35 million rows has 184,000 of the control plane: three dozen queries read them.
+"""
+
 ONE_TASK = "spark.failoverLab.oneTask"
 """Set in a session while each query is one task."""
 

@@ -112,6 +112,7 @@ def test_before_the_first_measurement_each_batch_is_a_task_up_to_the_most() -> N
 def test_tasks_are_no_more_than_their_batches_need() -> None:
     assert Pace(0.25).chunks([0, 1, 2, 3], 1) == [[0, 2], [1, 3]]
     assert Pace(0.25).chunks([0, 1, 2, 3, 4], 1) == [[0, 3], [1, 4], [2]]
+    assert Pace(2.0).chunks([0, 1, 2], 1) == [[0], [1], [2]], "a batch is not cut here"
 
 
 def test_the_last_batches_take_the_time_of_one_and_then_nothing_is_left() -> None:

@@ -52,8 +52,10 @@ def test_a_settled_frame_is_local_up_to_the_most_rows_and_kept_above(counting: A
 
 
 def test_a_frame_of_a_known_number_of_rows_is_not_counted(counting: Any) -> None:
-    known, few = Frame(tuning.SMALL_ROWS_MOST + 1), Frame(7)
-    assert counting.settle(few, 7) == ("local", few) and few.counted == 0
+    known = Frame(tuning.SMALL_ROWS_MOST + 1)
+    for rows in (7, tuning.SMALL_ROWS_MOST):
+        few = Frame(rows)
+        assert counting.settle(few, rows) == ("local", few) and few.counted == 0
     assert counting.settle(known, known.rows) is known
 
 
@@ -75,6 +77,20 @@ def test_queries_on_small_frames_get_the_settings_of_a_short_trace(
     assert not settings
     with counting.quick(local, kept):
         assert not settings
+
+
+def test_queries_on_a_kept_frame_of_up_to_the_given_rows_get_these_settings_too(
+    counting: Any, settings: dict[str, str]
+) -> None:
+    within = counting.settle(Frame(tuning.QUICK_ROWS_MOST), quick_most=tuning.QUICK_ROWS_MOST)
+    beyond = counting.settle(Frame(tuning.QUICK_ROWS_MOST + 1), quick_most=tuning.QUICK_ROWS_MOST)
+    assert within.persisted == beyond.persisted == 1
+    with counting.quick(within):
+        assert settings == tuning.SHORT
+    with counting.quick(within, beyond):
+        assert not settings
+    counting.release()
+    assert within.persisted == beyond.persisted == 0
 
 
 def test_rows_near_a_frame_are_those_within_its_spans_and_all_of_a_short_trace(

@@ -60,15 +60,21 @@ def test_a_report_is_the_same_with_and_without_the_settings_for_small_frames(
 ) -> None:
     trace = write_run(run_scenario("region-down"), tmp_path / "run.parquet")
     made = {}
-    lengths = {"short": (tuning.SHORT_ROWS_MOST, 0), "long": (0, tuning.SMALL_ROWS_MOST), "large": (0, -1)}
-    for name, (short_most, small_most) in lengths.items():
+    lengths = {
+        "short": (tuning.SHORT_ROWS_MOST, 0, 0),
+        "long": (0, tuning.SMALL_ROWS_MOST, 0),
+        "larger": (0, -1, tuning.QUICK_ROWS_MOST),
+        "largest": (0, -1, -1),
+    }
+    for name, (short_most, small_most, quick_most) in lengths.items():
         monkeypatch.setattr(tuning, "SHORT_ROWS_MOST", short_most)
         monkeypatch.setattr(tuning, "SMALL_ROWS_MOST", small_most)
+        monkeypatch.setattr(tuning, "QUICK_ROWS_MOST", quick_most)
         before = newest_job(spark)
         FailoverReport(spark, [trace], tmp_path / name).make()
         report = json.loads((tmp_path / name / "report.json").read_text())
         made[name] = report["runs"]
         if name == "short":
             assert newest_job(spark) - before <= JOBS_MOST
-    assert made["short"] == made["long"] == made["large"]
+    assert made["short"] == made["long"] == made["larger"] == made["largest"]
     assert len({(tmp_path / name / "figures.csv").read_bytes() for name in lengths}) == 1

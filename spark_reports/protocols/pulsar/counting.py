@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_reports import tuning
 from spark_reports.protocols.pulsar.facts import Facts
 from spark_reports.protocols.pulsar.transforms import (
     causes,
@@ -59,7 +60,7 @@ class Counting(Steps):
 
     def find_failovers(self) -> None:
         """Find the failovers' windows, ends of clusters, topics, and the mark-deletes over time."""
-        self.control = self.settle(control_rows(self.rows))
+        self.control = self.settle(control_rows(self.rows), quick_most=tuning.QUICK_ROWS_MOST)
         self.marks = cursors.marks(self.control)
         with self.quick(self.control):
             self.failovers = self.local(failovers.failovers(self.control))
