@@ -24,7 +24,7 @@ QUANTITY = re.compile(r"\d[\d,]*(?:\.\d+)?\s?(?:ms|us|s|m|h)?\b")
 TOURS = [name for name in scenario_names() if load_scenario(name).tour is not None]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=None)
 def played(name: str) -> list[ResolvedStep]:
     scenario = load_scenario(name)
     world = World.from_scenario(scenario)

@@ -158,6 +158,7 @@ function show(held, jump) {
   const playing = jump || parts.calm() ? [] : partsOf(parts.getState().at_us, step);
   if (playing.length) play(held, playing);
   else seek(held);
+  view.say(...wordsOf(held, progressNow(held)));
   parts.wake();
 }
 
