@@ -86,6 +86,8 @@ class Figures:
         scenario, setting = self._world.scenario, SETTINGS[name]
         value = scenario.settings.get(name, setting.default_under(scenario.options))
         unit_us = next((unit_us for unit, unit_us in _UNITS if unit in name), None)
+        if setting.kind == "duration":
+            unit_us = 1
         return value if unit_us is None or not isinstance(value, int) else duration(value * unit_us)
 
 
@@ -97,7 +99,9 @@ def shown(path: str, value: Any) -> str:
         return str(len(value))
     if isinstance(value, str):
         return value
-    if path == "at" or any(name.endswith("_us") for name in path.split(".")):
+    if path == "at":
+        return duration(value if value < 1_000_000 else round(value, -3))
+    if any(name.endswith("_us") for name in path.split(".")):
         return duration(value)
     return f"{value:,}"
 
