@@ -99,15 +99,14 @@ def shown(path: str, value: Any) -> str:
         return str(len(value))
     if isinstance(value, str):
         return value
-    if path == "at":
-        return duration(value if value < 1_000_000 else round(value, -3))
-    if any(name.endswith("_us") for name in path.split(".")):
+    if path == "at" or any(name.endswith("_us") for name in path.split(".")):
         return duration(value)
     return f"{value:,}"
 
 
 def duration(value_us: int) -> str:
-    """A duration or an instant for reading: 80 ms, 5.3 s."""
+    """A duration or an instant for reading: 80 ms, 5.3 s; from a second on in whole milliseconds."""
+    value_us = value_us if value_us < 1_000_000 else round(value_us, -3)
     if 0 < value_us < 1_000:
         return f"{value_us} us"
     unit, size = ("ms", 1_000) if 0 < value_us < 1_000_000 else ("s", 1_000_000)

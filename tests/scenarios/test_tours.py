@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +22,18 @@ from tests.scenarios.test_captions import NUMBER, WORDS, parsed
 
 NAMES = re.compile(r"[A-Za-z][\w-]*[-/]\d+|[A-Za-z]+\d+")
 QUANTITY = re.compile(r"\d[\d,]*(?:\.\d+)?\s?(?:ms|us|s|m|h)?\b")
-TOURS = [name for name in scenario_names() if load_scenario(name).tour is not None]
+TOURS = scenario_names()
+FULL = (
+    *("periodic-snapshots", "two-regions", "unsafe-partial-snapshot", "ack-hole-delayed-message"),
+    *("slow-consumer-oldest-first", "tenant-moves", "shadow-two-audiences", "groups-join"),
+)
+"""The scenarios whose tours teach a subject step by step; those of the others are shorter."""
+
+PANELS = re.compile(r'{ name: "([a-z-]+)", title: ')
+ROOT = Path(__file__).resolve().parents[2]
 
 
-@lru_cache(maxsize=None)
+@cache
 def played(name: str) -> list[ResolvedStep]:
     scenario = load_scenario(name)
     world = World.from_scenario(scenario)
@@ -55,6 +64,21 @@ def loose_numbers(scenario: Scenario) -> set[str]:
         for number in NUMBER.findall(NAMES.sub("", PLACEHOLDER.sub("", text or "")))
     }
     return {number for number in found if parsed(number) not in known}
+
+
+def test_every_scenario_has_a_tour_and_eight_are_full():
+    tours = {name: load_scenario(name).tour for name in TOURS}
+    assert [name for name, tour in tours.items() if tour is None] == []
+    assert [name for name in FULL if len(tours[name].steps) < 6 or tours[name].minutes < 4] == []
+    assert len({tour.title for tour in tours.values()}) == len(tours), "each has a title of its own"
+
+
+def test_each_panel_of_a_tour_is_one_of_the_page():
+    pages = (ROOT / "static/js").rglob("*_panel.js")
+    known = {name for page in pages for name in PANELS.findall(page.read_text(encoding="utf-8"))} | {"time"}
+    assert len(known) > 8
+    named = {step.panel for name in TOURS for step in load_scenario(name).tour.steps if step.panel}
+    assert named <= known
 
 
 @pytest.mark.parametrize("name", TOURS)
