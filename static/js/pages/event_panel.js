@@ -3,15 +3,23 @@
 import { allOf, found } from "../render/dom.js";
 import { causeNodes } from "../render/because.js";
 import { makeEvents } from "../render/events.js";
+import { wordsOfRow as wordsInList } from "../model/row_words.js";
 import { makeEventWindow } from "../model/event_window.js";
+import { protocolOf } from "../protocols/table.js";
 import { required } from "../render/dom.js";
 
 /** Number of data rows requested at once for the tabs that show messages. */
 const FETCHED = 400;
 const NONE = [];
 
+/** Texts of the list: a line need not name the thing that the heading above it names. */
+const wordsOfList = (getState) => ({
+  wordsOfRow: (row, later) => wordsInList(row, { ...getState(), under_heading: true }, later),
+  wordsOfGroup: (key, later) => protocolOf(getState()).wordsOfGroup?.(key, getState(), later) ?? [],
+});
+
 export function makeEventPanel({ document, root, link, requests, base, getState, say, actsOfRow, wordsOfRow, lights, wake }) {
-  const list = makeEvents(document, root, { onChoose: choose, onFilter: wake, wordsOfRow });
+  const list = makeEvents(document, root, { onChoose: choose, onFilter: wake, ...wordsOfList(getState) });
   const box = required(root, "[data-part=events]");
   const window_of = makeEventWindow({ get: requests.get, base, onAnswer: wake });
   let data = { seq: -1, rows: [], asking: false };

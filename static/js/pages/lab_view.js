@@ -65,7 +65,7 @@ export function makeView(parts) {
 }
 
 /** The function that describes rows of one lab. */
-const wordsIn = (getState) => (row, later) => wordsOfRow(row, getState(), later);
+const wordsIn = (getState) => (row) => wordsOfRow(row, getState());
 
 /** The main picture with its menus and inspector, and the controls. */
 function makePicture(parts) {

@@ -20,6 +20,8 @@
  * @property {(row: object) => boolean} [isDetail] whether another row reports the same, so that the list of protocol events leaves this one out
  * @property {(row: object) => boolean} [isProtocolMessage] whether a row about a message is also listed among the protocol events
  * @property {(row: object) => string | false} [repeatOf] key of a row: rows of one type and key are folded into one line of a list; false for a row that is never folded
+ * @property {(row: object) => string | null} [groupOfRow] key of the thing under whose heading the list shows the row; null for rows without one
+ * @property {(key: string, state: object, later: object[]) => Array<string | object>} [wordsOfGroup] the heading of a group; `later`: rows after the instant shown, where the group consists of these
  * @property {string[]} [entry_rows] event types whose rows contain an entry's position, besides message.stored
  * @property {import("../model/marks.js").MarkWords} marks texts for faults and failovers on time axes
  * @property {(row: object) => "completed" | "failed" | null} [snapshotEnd] how a row ends a snapshot; null for other rows

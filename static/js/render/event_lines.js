@@ -32,6 +32,14 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
     return element(document, "li", {}, [line]);
   }
 
+  function updated({ row, times }, is_ahead, theme, ratio, later) {
+    if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio, later));
+    const line = lines.get(row.seq);
+    setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the number of rows that a line represents changes with the ends of the list
+    line.classList.toggle("ahead", is_ahead);
+    return line;
+  }
+
   function forget(seq) {
     spare_marks.push(required(lines.get(seq), "canvas.mark"));
     lines.delete(seq);
@@ -42,21 +50,15 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
     forgetAll: () => [...lines.keys()].forEach(forget),
     /**
      * The lines of these rows. Cached lines of other rows are dropped, except the chosen one.
-     * @param {{row: any, times: number}[]} wanted newest first
-     * @param {number} ahead how many of them are after the instant shown
+     * @param {{row: any, times: number}[][]} wanted by group, newest first
+     * @param {number} ahead how many of the groups are after the instant shown
      * @param {number | null} chosen_seq
      * @param {object[]} later all rows after the instant shown
      */
     of(wanted, ahead, chosen_seq, theme, ratio, later) {
-      const seqs = new Set(wanted.map(({ row }) => row.seq));
+      const seqs = new Set(wanted.flatMap((group) => group.map(({ row }) => row.seq)));
       for (const seq of [...lines.keys()]) if (!seqs.has(seq) && seq !== chosen_seq) forget(seq);
-      return wanted.map(({ row, times }, at) => {
-        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio, later));
-        const line = lines.get(row.seq);
-        setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the number of rows that a line represents changes with the ends of the list
-        line.classList.toggle("ahead", at < ahead);
-        return line;
-      });
+      return wanted.map((group, at) => group.map((one) => updated(one, at < ahead, theme, ratio, later)));
     },
     /** Marks the lines of these rows. @param {Set<number> | null} seqs */
     light(seqs) {

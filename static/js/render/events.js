@@ -1,5 +1,6 @@
 /**
- * The list of events, newest first: one line per row, cached by seq so that only new rows need new lines.
+ * The list of events, newest first: one line per row, cached by seq so that only new rows need new lines. Rows of one snapshot are listed
+ * together under a heading with its result.
  * Choosing a row shows its causes under it and notifies the page, which highlights the row and seeks the owner's lab to it.
  *
  * Rows that the branch has after the instant shown are above the others. The list is scrolled so that the newest row up to the instant is
@@ -7,8 +8,9 @@
  */
 
 import { isDetail, isProtocolMessage } from "../model/row_words.js";
-import { foldedRuns } from "../model/row_runs.js";
+import { groupedRows } from "../model/event_groups.js";
 import { allOf, element, found, required } from "./dom.js";
+import { makeEventHeadings } from "./event_headings.js";
 import { makeEventLines } from "./event_lines.js";
 
 /** Number of lines in the page at once; older rows are requested when needed. */
@@ -29,12 +31,13 @@ const FILTERS = {
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {{onChoose: (row: object) => void, onFilter: () => void, wordsOfRow: (row: object, later: object[]) => Array<string | object>}} on
+ * @param {{onChoose: (row: object) => void, onFilter: () => void, wordsOfRow: (row: object, later: object[]) => Array<string | object>, wordsOfGroup: (key: string, later: object[]) => Array<string | object>}} on
  */
 export function makeEvents(document, root, on) {
   const list = required(root, "[data-part=events]");
   const nothing = element(document, "li.quiet", { text: "Nothing yet. Press play, or step." });
   const lines = makeEventLines(document, on);
+  const headings = makeEventHeadings(document, on.wordsOfGroup);
   const scroll = makeScroll(list);
   let drawn_ms = -Infinity;
   let drawn_rows = null;
@@ -59,11 +62,9 @@ export function makeEvents(document, root, on) {
       if (wall_ms - drawn_ms < REDRAW_EVERY_MS && drawn_rows !== null) return true;
       if (theme.ink.bg !== drawn_theme) lines.forgetAll();
       [drawn_theme, drawn_rows, drawn_ahead, drawn_ms] = [theme.ink.bg, rows, ahead, wall_ms];
-      const later = foldedRuns(ahead.filter(FILTERS[tabs.chosen()])).slice(0, AHEAD_LINES);
-      const wanted = [...foldedRuns(rows.filter(FILTERS[tabs.chosen()])).slice(-LINES), ...later].reverse();
-      const nodes = lines.of(wanted, later.length, chosen_seq, theme, ratio, ahead);
+      const { nodes, newest } = listedNodes(groupsOf(rows, ahead, FILTERS[tabs.chosen()]), { lines, headings, chosen_seq, theme, ratio, ahead });
       syncChildren(list, nodes.length ? nodes : [nothing]);
-      scroll.place(epoch, nodes[later.length] ?? nodes.at(-1));
+      scroll.place(epoch, newest ?? nodes.at(-1));
       return false;
     },
     /** Marks the row of a story and scrolls to it if the list contains it. @param {number | null} seq */
@@ -86,6 +87,19 @@ export function makeEvents(document, root, on) {
     },
     chosen: () => chosen_seq,
   };
+}
+
+/** @returns {{later: import("../model/event_groups.js").EventGroup[], before: import("../model/event_groups.js").EventGroup[]}} the rows that the list has room for */
+function groupsOf(rows, ahead, wanted) {
+  return { later: groupedRows(ahead.filter(wanted), AHEAD_LINES, false), before: groupedRows(rows.filter(wanted), LINES, true) };
+}
+
+/** The headings and lines of the list, and the newest line up to the instant shown. */
+function listedNodes({ later, before }, { lines, headings, chosen_seq, theme, ratio, ahead }) {
+  const groups = [...later, ...before];
+  const of_groups = lines.of(groups.map((group) => group.lines), later.length, chosen_seq, theme, ratio, ahead);
+  headings.forgetOthers(groups);
+  return { nodes: groups.flatMap(({ key }, at) => (key === null ? of_groups[at] : [headings.of(key, at < later.length, ahead), ...of_groups[at]])), newest: of_groups[later.length]?.[0] };
 }
 
 /** Scrolls the list: to the row of an open story, else to the newest row up to the instant, until the viewer scrolls it. */

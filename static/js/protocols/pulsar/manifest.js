@@ -11,6 +11,7 @@ import { partitionsOf } from "./model/partitions.js";
 import { hasPeers, takesSnapshots } from "./model/possible.js";
 import { MARKS, snapshotEnd } from "./model/marks.js";
 import { glyphOfRow, isDetail, isProtocolMessage, PULSAR_ROWS, repeatOf } from "./model/row_words.js";
+import { groupOfRow, wordsOfGroup } from "./model/row_groups.js";
 import { latestFailover, pulsarSentence, secondSentence } from "./model/sentence.js";
 import { watchedOfLogs } from "./model/watched.js";
 import { ADMIN_PANEL } from "./pages/admin_panel.js";
@@ -49,6 +50,8 @@ export const PULSAR = {
   isDetail,
   isProtocolMessage,
   repeatOf,
+  groupOfRow,
+  wordsOfGroup,
   marks: MARKS,
   snapshotEnd,
   entry_rows: ["marker.written", "marker.stored"],

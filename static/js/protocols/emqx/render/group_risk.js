@@ -5,6 +5,7 @@ import { seconds, whole } from "../../../model/format.js";
 import { figuresOf } from "../model/rounds.js";
 import { element, required } from "../../../render/dom.js";
 import { columnHeads, headCell, renew } from "../../../render/terms.js";
+import { listenToZeroRows, withZeroRows } from "../../../render/zero_rows.js";
 
 /** Number of clients listed, those with most redeliveries first. */
 const LISTED = 6;
@@ -15,6 +16,7 @@ export function makeGroupRisk(document, root) {
   const box = required(root, "[data-part=risk]");
   let shown = "";
   let drawn = {};
+  listenToZeroRows(box);
   return {
     update(state, watched) {
       if (watched.group === null || (state === drawn.state && watched.group === drawn.group)) return;
@@ -49,7 +51,7 @@ function presentFigures(document, { unread, doubled, streams, over, committed_us
     ["last commit", committed_us === undefined ? "–" : `${seconds(committed_us, 2)} s`, ""],
     ...cost.filter(({ name }) => SHOWN.has(name)).map(({ name, value }) => [name, value === "0" ? 0 : value, ""]),
   ];
-  return element(document, "table", { "aria-label": "Current state" }, [element(document, "tbody", {}, lines.map(([words, value, tone]) => rowOf(document, words, [[value, tone === "harm" && value > 0 ? "td.harm-text.on" : value === 0 ? "td.zero" : "td"]])))]);
+  return element(document, "table", { "aria-label": "Current state" }, [element(document, "tbody", {}, withZeroRows(document, lines.map(([words, value, tone]) => ({ row: rowOf(document, words, [[value, tone === "harm" && value > 0 ? "td.harm-text.on" : value === 0 ? "td.zero" : "td"]]), name: words, zero: value === 0 })), 2))]);
 }
 
 function rowOf(document, head, cells) {

@@ -9,7 +9,7 @@ import { fullName, shortName } from "./snapshot_names.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
-const whose = (row, state, later) => fullName(state, row.snapshot, later);
+const whose = (row, state, later) => (state.under_heading ? shortName : fullName)(state, row.snapshot, later);
 const snap = (row, state, later) => b(whose(row, state, later));
 const at = (row) => `${row.ledger}:${row.entry}`;
 const there = (row) => `${row.to_ledger}:${row.to_entry}`;

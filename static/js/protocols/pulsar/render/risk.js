@@ -4,6 +4,7 @@ import { latestFailover } from "../model/sentence.js";
 import { seconds, span, whole } from "../../../model/format.js";
 import { element, required } from "../../../render/dom.js";
 import { headCell, renew } from "../../../render/terms.js";
+import { listenToZeroRows, withZeroRows } from "../../../render/zero_rows.js";
 
 const FORECAST_LINES = [
   ["duplicates", "duplicates", "duplicates"],
@@ -25,12 +26,16 @@ const FAILOVER_LINES = [
   ["backlog of the failover acked at", (one) => (one.drained_us === null || one.drained_us === undefined ? "not yet" : `${seconds(one.drained_us)} s`), null],
 ];
 
+/** The figure that is shown even when it is 0, because it answers the page's question. */
+const ALWAYS = "duplicates";
+
 /** Rows that count a part of the row above. */
 const PARTS = new Set(["of these unread", "of these replicated later"]);
 
 export function makeRisk(document, root) {
   const box = required(root, "[data-part=risk]");
   let shown = "";
+  listenToZeroRows(box);
   return {
     update(state, watched) {
       if (!state.view || !watched) return;
@@ -52,8 +57,12 @@ function forecastTable(document, forecast, watched) {
     headCell(document, "col", [`If ${forecast.from} failed now`, "forecast"]),
     ...peers.map((peer) => headCell(document, "col", { name: peer }, peer === watched.target ? ".on" : "")),
   ]);
-  const rows = FORECAST_LINES.map(([name, field, harm]) => lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: forecast.to[peer][harm] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))));
-  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+  const rows = FORECAST_LINES.map(([name, field, harm]) => ({
+    row: lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: forecast.to[peer][harm] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))),
+    name,
+    zero: name !== ALWAYS && peers.every((peer) => !forecast.to[peer][field]),
+  }));
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, withZeroRows(document, rows, peers.length + 1))]);
 }
 
 function failoverTable(document, over) {
@@ -61,8 +70,8 @@ function failoverTable(document, over) {
     headCell(document, "col", [`${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)}\u00a0s`, "failover"]),
     headCell(document, "col", "so far", ".on"),
   ]);
-  const rows = FAILOVER_LINES.map(([name, say, harm]) => lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]));
-  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+  const rows = FAILOVER_LINES.map(([name, say, harm]) => ({ row: lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]), name, zero: name !== ALWAYS && say(over) === "0" }));
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, withZeroRows(document, rows, 2))]);
 }
 
 function lineOf(document, name, cells) {
