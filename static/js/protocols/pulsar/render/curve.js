@@ -61,13 +61,28 @@ function traces(points, watched, theme) {
   });
 }
 
+/** Space above and below the plot, px. */
+const ABOVE_PX = 6;
+const below = (theme) => 22 * theme.scale;
+
+/**
+ * The vertical axis of the chart, for what is drawn over it.
+ * @returns {{yAt: (value: number) => number, top: number, bottom: number}} px from the chart's upper edge
+ */
+export function axisOf(watched, theme, { points, window, height }) {
+  const from = window.start_us / 1e6;
+  const most = topOf(points, watched, from, from + window.span_us / 1e6);
+  const bottom = height - below(theme);
+  return { yAt: (value) => bottom - (value / most) * (bottom - ABOVE_PX), top: ABOVE_PX, bottom };
+}
+
 function layoutOf(watched, theme, { points, window, x0, x1, width, height }) {
   const from = window.start_us / 1e6;
   const to = (window.start_us + window.span_us) / 1e6;
   return {
     width,
     height,
-    margin: { l: x0, r: Math.max(0, width - x1), t: 6, b: 22 * theme.scale },
+    margin: { l: x0, r: Math.max(0, width - x1), t: ABOVE_PX, b: below(theme) },
     ...plainChart(theme),
     xaxis: { range: [from, to], showgrid: false, zeroline: false, showticklabels: false, fixedrange: true, showline: true, linecolor: theme.ink.strong },
     yaxis: { rangemode: "tozero", range: [0, topOf(points, watched, from, to)], showgrid: false, zeroline: false, nticks: height < LINES_FOR_THREE * theme.label ? 2 : 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },

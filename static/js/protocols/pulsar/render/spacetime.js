@@ -11,6 +11,7 @@ import { markAs, paintWithChosen } from "../../../render/marks.js";
 import { shortName } from "../model/snapshot_names.js";
 import { paintPassages } from "./passages.js";
 import { fontOf } from "../../../render/theme.js";
+import { paintReasons } from "./curve_reasons.js";
 
 const LINE_PITCH_PX = 31;
 export const HEAD_PX = 34;
@@ -20,7 +21,7 @@ export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_P
 
 /**
  * @param {HTMLCanvasElement} canvas covers diagram and curve
- * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit, chosen
+ * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit, chosen, reasons (of the curve, with its axis; null without one)
  * @returns {{kind: "marker", number: number, x: number, y: number}[]} positions that can be clicked
  */
 export function paintSpacetime(canvas, state, watched, theme, given) {
@@ -50,7 +51,19 @@ function paintAll(context, state, watched, theme, given) {
   markAs(context, null);
   paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below, now_x: xAt(now_us) });
   paintNow(context, theme, xAt(now_us), height, x0, x1);
+  if (given.reasons) paintReasons(context, theme, given.reasons.reasons, { ...given.reasons, xAt, x0, x1: Math.min(x1, Math.max(x0, xAt(now_us)) - 4), curve: curveBoxes(given.reasons, xAt, x0, x1), taken: [] });
   return places;
+}
+
+/** Small boxes along the curve, which labels should not cover. */
+function curveBoxes({ steps, yAt }, xAt, x0, x1) {
+  const boxes = [];
+  for (const { from_us, to_us, value } of steps) {
+    const x = Math.max(x0, xAt(from_us));
+    const width = Math.min(x1, xAt(to_us)) - x;
+    if (width > 0) boxes.push({ x, y: yAt(value) - 1, width, height: 2 });
+  }
+  return boxes;
 }
 
 function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) {

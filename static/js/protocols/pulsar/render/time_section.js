@@ -5,7 +5,9 @@ import { snapshotPeriod } from "../model/snapshot_period.js";
 import { marksOf } from "../../../model/marks.js";
 import { MARKS } from "../model/marks.js";
 import { whole } from "../../../model/format.js";
-import { makeCurve } from "./curve.js";
+import { curveOf } from "../../../model/forecast.js";
+import { curveReasons } from "../model/curve_reasons.js";
+import { axisOf, makeCurve } from "./curve.js";
 import { required, setText } from "../../../render/dom.js";
 import { paintSpacetime, spacetimeHeight } from "./spacetime.js";
 import { listenToTime } from "../../../render/time_gestures.js";
@@ -67,18 +69,18 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
       axis = { x0, x1 };
       window = turned(window, now_us, spanOfPeriods(snapshotPeriod(state, watched), state.playing ? state.speed : 0), NEAR_NOW);
       const shown = passages.in(state, watched.topic, window, wall_ms);
-      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq, [...(chosen?.marks ?? [])], landmarks.length].join("|");
+      const begin_us = Math.floor(window.start_us / window.span_us) * window.span_us; // whole spans, so that few requests are needed while the window follows
+      const points = risk_curve.points(state, begin_us - window.span_us, begin_us + 3 * window.span_us, wall_ms);
+      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), risk_curve.version(), watched.target, shown.waiting, lit?.row.seq, [...(chosen?.marks ?? [])], landmarks.length].join("|");
       if (key !== drawn) {
         drawn = key;
         layOut({ section, chart, caption }, places_px);
         const furthest_us = Math.max(now_us, state.view?.furthest_us ?? 0);
-        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks, MARKS), ratio, passages: shown, lit, chosen });
+        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks, MARKS), ratio, passages: shown, lit, chosen, reasons: reasonsIn(state, watched, theme, { ...places_px, window, points, shown }) });
         setText(note, noteOf(shown));
       }
       setText(others, plane.turned ? "" : othersOf(watched));
       caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
-      const begin_us = Math.floor(window.start_us / window.span_us) * window.span_us; // whole spans, so that few requests are needed while the window follows
-      const points = risk_curve.points(state, begin_us - window.span_us, begin_us + 3 * window.span_us, wall_ms);
       return curve.update(state, watched, theme, { window, x0, x1, width, height: places_px.curve_px, points }, wall_ms);
     },
     forget: () => {
@@ -86,6 +88,15 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
       curve.forget();
     },
   };
+}
+
+/** The reasons of the curve, with its axis in px of the canvas; nothing where a run has no curve. */
+function reasonsIn(state, watched, theme, { window, points, shown, curve_px, strip_px, narrow }) {
+  if (narrow) return null;
+  const reasons = curveReasons(state, watched, { points, markers: shown.markers, snapshots: shown.snapshots });
+  const { yAt, top, bottom } = axisOf(watched, theme, { points, window, height: curve_px });
+  const { x, y } = curveOf(points, watched.subscription, watched.target);
+  return { reasons, yAt: (value) => strip_px + yAt(value), top: strip_px + top, bottom: strip_px + bottom, steps: x.map((at_s, at) => ({ from_us: at_s * 1e6, to_us: (x[at + 1] ?? at_s) * 1e6, value: y[at] })) };
 }
 
 /** Handles clicks and hovering near a marker of the diagram. */
