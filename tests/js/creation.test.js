@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, replicatorState, replicatorStateWords, topicsOf } from "../../static/js/protocols/pulsar/model/creation.js";
+import { climbing, creationReason, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, replicatorState, replicatorStateWords, topicsOf } from "../../static/js/protocols/pulsar/model/creation.js";
 
 const part = (more) => ({ connected: true, last_error: null, delay_s: 0, replication_backlog: 0, next_try_us: null, ...more });
 const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "orders", ...part(more), parts });
-const plain = (parts) => parts.map((one) => (typeof one === "string" ? one : (one.strong ?? one.harm))).join("");
+const plain = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const REFUSED = { connected: false, last_error: "different", replication_backlog: 70 };
 
 test("a replicator's state is derived from its connection and last error", () => {
@@ -58,12 +58,21 @@ test("refused starts are counted one by one up to now", () => {
   assert.deepEqual(climbing({ at_us: [1_000_000, 3_000_000] }, 9_000_000), { x: [0, 1, 3, 9], y: [0, 1, 2, 2] });
 });
 
-test("the page's headline names the replicator with the largest backlog, only in this family", () => {
-  const topics = { "orders-partition-0": { replicators: { eu: { last_error: "no", backlog: 3 } } }, "orders-partition-1": { replicators: { eu: { last_error: "no", backlog: 4 } } }, parcels: { replicators: { eu: { last_error: null, backlog: 9 } } } };
-  const state = (family, found = topics) => ({ welcome: { family }, view: { clusters: { us: { topics: found }, eu: { topics: {} } } } });
-  assert.equal(plain(creationSentence(state("topic-creation"))), "us does not replicate orders to eu: backlog 7 messages.");
-  assert.equal(creationSentence(state("replicated-subscriptions")), null);
-  assert.equal(creationSentence(state("topic-creation", { parcels: topics.parcels })), null);
+test("the page's headline says which replicators run, and why the worst does not, only in this family", () => {
+  const no = (backlog) => ({ replicators: { eu: { state: "disconnected", last_error: "Partition denied", backlog } } });
+  const yes = (backlog = 0, state = "started") => ({ replicators: { eu: { state, last_error: null, backlog } } });
+  const state = (family, topics) => ({ welcome: { family }, view: { clusters: { us: { topics }, eu: { topics: {} } } } });
+  const said = (topics) => plain(creationSentence(state("topic-creation", topics)));
+  const topics = { "orders-partition-0": no(3), "orders-partition-1": no(4), parcels: yes(9) };
+  assert.equal(said(topics), "us does not replicate orders to eu: backlog 7 messages. 1 of 2 replicators runs.");
+  assert.equal(plain(creationReason(state("topic-creation", topics))), "Why: Partition denied.");
+  assert.equal(said({ parcels: yes(9) }), "The only replicator runs: us → eu for parcels.");
+  assert.equal(creationReason(state("topic-creation", { parcels: yes(9) })), null);
+  assert.equal(said({ parcels: yes(), letters: yes() }), "All 2 replicators run: us → eu for parcels, us → eu for letters.");
+  assert.equal(said({ parcels: yes(), letters: yes(0, "starting") }), "1 of 2 replicators runs: us → eu for parcels. The others are starting.");
+  assert.equal(said({}), "No topic is replicated to another region yet.");
+  assert.equal(creationSentence(state("replicated-subscriptions", topics)), null);
+  assert.equal(creationReason(state("replicated-subscriptions", topics)), null);
 });
 
 test("a replicator of a region that is down or of an unloaded topic is not running", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { broadcastSentence } from "../../static/js/protocols/pulsar/model/broadcast.js";
 import { fedBy, readsInAll, savedBytes, sharedLedgers, shadowSentence, sourceWatched, sourcesOf } from "../../static/js/protocols/pulsar/model/shadows.js";
 
 const reads = (cache, bookies) => ({ cache, bookies, offload: 0, bookie_bytes: bookies * 100 });
@@ -47,11 +48,19 @@ test("the replicator's state of a shadow topic is described", () => {
   assert.equal(of({ replicator: { state: "disconnected", backlog: 3 } }), "replicator disconnected, backlog 3 entries");
 });
 
-test("the headline names the worst: a loss before invisible entries, these before saved storage", () => {
+test("the headline has the bytes saved and the worst: a loss before a lag", () => {
   const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
-  assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
-  assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /Not visible in orders-audit: 4 entries\./);
-  assert.match(words({ audit: { behind_entries: 1, stale_us: 1000 } }), /saved\./, "a lag of 1 ms is not mentioned");
+  assert.equal(words({}), "orders and 1 shadow topic share one set of ledgers: 400 B saved. It does not lag.");
+  assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /400 B saved\. orders-audit lags by 4 entries, 2 s\.$/);
+  assert.match(words({ audit: { behind_entries: 1, stale_us: 1000 } }), /It does not lag\.$/, "a lag of 1 ms is not mentioned");
   assert.match(words({ audit: { lost: { audit: 7 }, behind_entries: 4, stale_us: 9 } }), /Lost for orders-audit: 7 messages\./);
   assert.equal(shadowSentence({ view: { clusters: {} } }, watched("orders")), null);
+});
+
+test("the headline of a broadcast names the slowest subscription", () => {
+  const audience = (more) => ({ topic: "news", subscriptions: 300, connected: 300, slowest_us: 43_500, ...more });
+  const words = (audiences) => broadcastSentence({ view: { audiences } })?.map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
+  assert.equal(words({ "everybody/news": audience(), "east/news-east": audience({ topic: "news-east", subscriptions: 150, slowest_us: 22_750 }) }), "The slowest of 300 subscriptions of news received its last message after 44 ms. Of 150 of news-east after 23 ms.");
+  assert.equal(words({ "everybody/news": audience({ connected: 100, slowest_us: null }) }), "100 of 300 subscriptions of news are connected. No message delivered yet.");
+  assert.equal(words({}), undefined);
 });

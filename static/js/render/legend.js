@@ -17,7 +17,7 @@ const SIZE_PX = 18;
  * @property {string} says one sentence that explains the mark
  * @property {string[]} marks kinds, as named by `markAs`
  * @property {string} group heading in the whole legend
- * @property {number} width px at scale 1
+ * @property {number | ((clusters: string[]) => number)} width px at scale 1
  * @property {boolean} [first] whether it is listed while the legend is not expanded
  * @property {"snapshots" | "peers"} [needs] what must be possible in the lab
  * @property {(context: CanvasRenderingContext2D, given: LegendGiven) => void} draw in a box of `width` by 18 px, at scale 1
@@ -108,7 +108,8 @@ function linesOf(document, items, theme, given) {
 function lineOf(document, item, theme, { ratio, clusters, chosen }, choose) {
   const k = theme.scale;
   const canvas = element(document, "canvas", { "aria-hidden": "true" });
-  const context = prepared(canvas, item.width * k, SIZE_PX * k, ratio);
+  const width = typeof item.width === "number" ? item.width : item.width(clusters);
+  const context = prepared(canvas, width * k, SIZE_PX * k, ratio);
   context.scale(k, k);
   item.draw(context, { theme, clusters });
   const pressed = String(item.words === chosen?.item.words);

@@ -1,5 +1,6 @@
 /** The headline sentence with the target as a choice, and the line below. Announced to screen readers at most once a second. */
 
+import { protocolOf } from "../protocols/table.js";
 import { plainSentence, secondSentence, sentenceOf } from "../model/sentence.js";
 import { element, putParts, required, setText } from "./dom.js";
 
@@ -50,7 +51,7 @@ export function makeSentence(document, root, onTarget) {
       const more = secondSentence(state, watched);
       if (more) putParts(document, second, more.map((part) => (typeof part !== "string" && part.pick ? { strong: part.pick } : part)));
       second.hidden = !more;
-      root.classList.toggle("moved", more !== null); // the scenario's hint is then replaced by the next forecast
+      root.classList.toggle("moved", more !== null && askOf(state, watched)); // the scenario's hint is then replaced by the next forecast
       if (wall_ms - announced_ms >= ANNOUNCED_EVERY_MS) {
         announced_ms = wall_ms;
         setText(announced, plainSentence(parts));
@@ -58,6 +59,9 @@ export function makeSentence(document, root, onTarget) {
     },
   };
 }
+
+/** Whether the line with questions about what happened is shown. */
+const askOf = (state, watched) => protocolOf(state).ask(state, watched).shown;
 
 /** While the choice has the focus, its element is kept and only the nodes around it are replaced. */
 function updateAround(heading, parts, piece) {

@@ -280,7 +280,12 @@ def _session(consumer: Consumer, session: Session) -> dict[str, Any]:
 
 
 def _audience(audience: Audience) -> dict[str, Any]:
-    return {**audience_figures([audience]), "topic": audience.topic.name}
+    slowest_us = int(audience.latencies_us.max(initial=-1))
+    return {
+        **audience_figures([audience]),
+        "topic": audience.topic.name,
+        "slowest_us": None if slowest_us < 0 else slowest_us,
+    }
 
 
 def _producer(runtime: Pulsar, name: str) -> dict[str, Any]:

@@ -34,22 +34,52 @@ export function headline(replicators) {
   ];
 }
 
+/** The replicators of a lab by (from, to, topic), partitions of a topic together: {from, to, topic, backlog, error, started}. */
+function replicatorsOf(view) {
+  const found = new Map();
+  for (const [from, { topics }] of Object.entries(view.clusters)) {
+    for (const [log, { replicators }] of Object.entries(topics)) {
+      for (const [to, one] of Object.entries(replicators ?? {})) {
+        const topic = log.replace(/-partition-\d+$/, "");
+        const key = [from, to, topic].join("|");
+        const known = found.get(key) ?? { from, to, topic, backlog: 0, error: null, started: true };
+        found.set(key, { ...known, backlog: known.backlog + one.backlog, error: known.error ?? one.last_error ?? null, started: known.started && one.state === "started" });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** Of the replicators that do not run, the one with the largest backlog. */
+const worstOf = (all) => all.filter(({ error }) => error).reduce((one, other) => (one && one.backlog >= other.backlog ? one : other), null);
+
 /**
- * The page's headline in a lab of this family while a replicator is not running; null otherwise.
+ * The page's headline in a lab of this family: which replicators run, and the worst that does not. Null in other labs.
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  */
 export function creationSentence(state) {
   if (state.welcome?.family !== "topic-creation") return null;
-  const still = [];
-  for (const [cluster, { topics }] of Object.entries(state.view.clusters)) {
-    for (const [topic, { replicators }] of Object.entries(topics)) {
-      for (const [peer, one] of Object.entries(replicators)) if (one.last_error) still.push({ cluster, peer, topic: topic.replace(/-partition-\d+$/, ""), ...one });
-    }
-  }
-  if (still.length === 0) return null;
-  const worst = still.reduce((one, other) => (other.backlog > one.backlog ? other : one));
-  const waits = still.filter((one) => [one.cluster, one.peer, one.topic].join() === [worst.cluster, worst.peer, worst.topic].join()).reduce((sum, { backlog }) => sum + backlog, 0);
-  return [{ strong: worst.cluster }, ` does not replicate ${worst.topic} to ${worst.peer}: `, ...(waits ? ["backlog ", { harm: counted(waits, "message") }, "."] : ["backlog 0."])];
+  const all = replicatorsOf(state.view);
+  if (all.length === 0) return ["No topic is replicated to another region yet."];
+  const worst = worstOf(all);
+  const running = all.filter(({ error, started }) => !error && started);
+  if (!worst) return runningWords(all, running);
+  const others = all.length > 1 ? [{ soft: ` ${running.length} of ${counted(all.length, "replicator")} ${running.length === 1 ? "runs" : "run"}.` }] : [];
+  return [{ strong: worst.from }, ` does not replicate ${worst.topic} to ${worst.to}: `, ...(worst.backlog ? ["backlog ", { harm: counted(worst.backlog, "message") }, "."] : ["backlog 0."]), ...others];
+}
+
+function runningWords(all, running) {
+  const listed = running.slice(0, 3).map(({ from, to, topic }) => `${from} → ${to} for ${topic}`).join(", ");
+  const more = running.length > 3 ? ` and ${running.length - 3} more` : "";
+  if (running.length === 0) return [{ strong: all.length === 1 ? "The only replicator" : `All ${all.length} replicators` }, all.length === 1 ? " is starting." : " are starting."];
+  if (running.length < all.length) return [{ strong: `${running.length} of ${all.length} replicators` }, running.length === 1 ? " runs: " : " run: ", `${listed}${more}. The others are starting.`];
+  return [{ strong: all.length === 1 ? "The only replicator" : `All ${all.length} replicators` }, `${all.length === 1 ? " runs" : " run"}: ${listed}${more}.`];
+}
+
+/** The line under it: why that replicator does not run, as the broker says it. @returns {import("../../../model/sentence.js").Part[] | null} */
+export function creationReason(state) {
+  const worst = state.welcome?.family === "topic-creation" ? worstOf(replicatorsOf(state.view)) : null;
+  return worst && [`Why: ${worst.error.replace(/\.?$/, ".")}`];
 }
 
 /** @returns {string} when it retries, "" when no retry is scheduled */

@@ -3,7 +3,8 @@
 import { counted, whole } from "../../../model/format.js";
 import { recordedIn } from "../../../model/recorded.js";
 import { isUp } from "../../../model/state.js";
-import { creationSentence } from "./creation.js";
+import { broadcastSentence } from "./broadcast.js";
+import { creationReason, creationSentence } from "./creation.js";
 import { shadowSentence } from "./shadows.js";
 import { topicView } from "./topics.js";
 
@@ -13,10 +14,11 @@ import { topicView } from "./topics.js";
 export function pulsarSentence(state, watched) {
   const over = latestFailover(state, watched.subscription);
   if (over) return afterwards(state, over);
-  const still = creationSentence(state);
-  if (still) return still;
-  return forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
+  return broadcastSentence(state) ?? creationSentence(state) ?? leadOfShadows(state, watched) ?? forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
 }
+
+/** In scenarios about shadow topics their own question comes first, whatever a failover would cost. */
+const leadOfShadows = (state, watched) => (state.welcome?.family === "shadow-topics" ? shadowSentence(state, watched) : null);
 
 /** @returns {object | null} the newest failover of the subscription */
 export function latestFailover(state, subscription) {
@@ -86,8 +88,9 @@ export function nowhere(state, { topic, subject, lanes }) {
 /** A region that is up and no possible target is one that the topic was migrated away from (PIP-188): it only redirects clients. */
 const whyNot = (cluster, state) => (state === "up" ? `the topic was migrated away from ${cluster}` : `${cluster} is ${state}`);
 
-/** The line under the headline after a failover: the forecast for the next one. */
+/** The line under the headline: why a replicator does not run; after a failover the forecast for the next one. */
 export function secondSentence(state, watched) {
-  if (recordedIn(state) || !latestFailover(state, watched.subscription)) return null;
+  if (recordedIn(state)) return null;
+  if (!latestFailover(state, watched.subscription)) return creationReason(state);
   return forecastSentence(state, watched) ?? (isUp(state, watched.subject) ? [{ soft: nowhere(state, watched) }] : null);
 }

@@ -33,7 +33,7 @@
  * @property {Reader[]} readers the source first
  */
 
-import { bytes, counted } from "../../../model/format.js";
+import { bytes, counted, span } from "../../../model/format.js";
 
 /** Sources with shadow topics, as [cluster, source], sorted by name. */
 export function sourcesOf(state) {
@@ -112,7 +112,7 @@ export function fedBy(reader) {
 }
 
 /**
- * The headline of a lab with shadow topics: the readers of the ledgers, and the worst problem of one of them.
+ * The headline of a lab with shadow topics: the bytes saved, and the worst problem of one of them, a loss or its lag.
  * @returns {import("../../../model/sentence.js").Part[] | null}
  */
 export function shadowSentence(state, watched) {
@@ -120,11 +120,12 @@ export function shadowSentence(state, watched) {
   const shared = source && sharedLedgers(state, source);
   if (!shared) return null;
   const shadows = shared.readers.filter(({ is_source }) => !is_source);
-  const opening = [{ strong: shared.source }, ` and ${counted(shadows.length, "shadow")} share one set of ledgers. `];
+  const saved = bytes(savedBytes(shared));
+  const opening = [{ strong: shared.source }, ` and ${counted(shadows.length, "shadow topic")} share one set of ledgers: ${saved} saved. `];
   const lostOf = (reader) => reader.cursors.reduce((total, { lost }) => total + lost, 0);
   const worst = shadows.reduce((one, other) => (lostOf(other) > lostOf(one) ? other : one));
   if (lostOf(worst)) return [...opening, `Lost for ${worst.name}: `, { harm: counted(lostOf(worst), "message") }, "."];
   const most_stale = shadows.reduce((one, other) => (other.stale_us > one.stale_us ? other : one));
-  if (isBlind(most_stale)) return [...opening, `Not visible in ${most_stale.name}: `, { harm: counted(most_stale.behind, "entry", "entries") }, "."];
-  return [...opening, { soft: `${bytes(savedBytes(shared))} saved.` }];
+  if (isBlind(most_stale)) return [...opening, `${most_stale.name} lags by `, { harm: counted(most_stale.behind, "entry", "entries") }, `, ${span(most_stale.stale_us)}.`];
+  return [...opening, { soft: shadows.length === 1 ? "It does not lag." : "None of them lags." }];
 }

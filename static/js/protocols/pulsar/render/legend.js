@@ -72,7 +72,7 @@ const dashedOutline = (colour) => (context, { theme }) => {
 
 /** @type {LegendItem[]} */
 const LOG = [
-  { words: "messages", term: "message", marks: ["message"], says: "A message. Colour and shape show the region in which it was published.", group: "Log", width: 44, first: true, draw: (context, { theme, clusters }) => clusters.slice(0, 4).forEach((_, at) => cellAt(context, theme, at, 5 + at * 11, MIDDLE, theme.origin[at])) },
+  { words: "messages", term: "message", marks: ["message"], says: "A message. Colour and shape show the region in which it was published.", group: "Log", width: (clusters) => 11 * Math.min(4, clusters.length), first: true, draw: (context, { theme, clusters }) => clusters.slice(0, 4).forEach((_, at) => cellAt(context, theme, at, 5 + at * 11, MIDDLE, theme.origin[at])) },
   { words: "acknowledged", term: "acknowledged", marks: ["message-acked"], says: "A pale message is acknowledged, here or in another region.", group: "Log", width: 11, first: true, draw: (context, { theme }) => cellAt(context, theme, 0, 5, MIDDLE, theme.done[0]) },
   {
     words: "delivered, not acked",
