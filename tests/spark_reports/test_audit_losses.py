@@ -40,6 +40,7 @@ def test_publishes_without_a_delivery_are_found_from_parts(bases: list[int], by_
     got = pa.Table.from_batches(list(lost.not_delivered(iter(parts)))).to_pylist()
     assert sorted(one["subscription"] for one in got) == ["audit", "billing"]
     for one in got:
+        assert one["topic"] == "orders"
         assert one == {**one, **recounted(keys, rows, one["subscription"], by_position)}
 
 
