@@ -65,3 +65,12 @@ def test_a_topic_without_deliveries_has_no_reader_and_one_without_publishes_no_f
     scan = lost.LossScan(KINDS, False, 9, False)
     assert not pa.Table.from_batches(list(lost.not_delivered(scan(iter([feed_of(rows)]))))).num_rows
     assert not pa.Table.from_batches(list(lost.not_delivered(scan(iter([feed_of([Row("a", 1)])]))))).num_rows
+
+
+def test_a_reader_that_received_other_messages_only_missed_all_from_the_first_on() -> None:
+    rows = [Row("a", key, "publish", None) for key in (1, 2, 3)]
+    rows += [Row("a", 9), Row("a", 2, "ack")]
+    (one,) = pa.Table.from_batches(
+        list(lost.not_delivered(lost.LossScan(KINDS, False, 9, False)(iter([feed_of(rows)]))))
+    ).to_pylist()
+    assert tuple(one[name] for name in lost.FIGURES) == (3, 0, 1, 2, 0, 0)
