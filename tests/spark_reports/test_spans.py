@@ -17,6 +17,12 @@ def test_the_least_gaps_are_joined() -> None:
     assert spans.merged(parts, 2) == [(0, 19), (50, 99)]
     assert spans.merged(parts, 1) == [(0, 99)]
     assert spans.merged([], 3) == []
+    assert spans.merged([(1, 1), (3, 3), (1000, 1000), (1100, 1100)], 3) == [
+        (1, 3),
+        (1000, 1000),
+        (1100, 1100),
+    ]
+    assert spans.merged([(0, 10), (12, 500), (530, 531)], 2) == [(0, 500), (530, 531)]
 
 
 def test_every_value_is_within_at_most_sixteen_spans(spark: Any) -> None:
