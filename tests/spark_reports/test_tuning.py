@@ -63,7 +63,6 @@ def test_a_report_is_the_same_with_and_without_the_settings_for_small_frames(
     lengths = {
         "short": (tuning.SHORT_ROWS_MOST, 0, 0),
         "long": (0, tuning.SMALL_ROWS_MOST, 0),
-        "larger": (0, -1, tuning.QUICK_ROWS_MOST),
         "largest": (0, -1, -1),
     }
     for name, (short_most, small_most, quick_most) in lengths.items():
@@ -76,5 +75,5 @@ def test_a_report_is_the_same_with_and_without_the_settings_for_small_frames(
         made[name] = report["runs"]
         if name == "short":
             assert newest_job(spark) - before <= JOBS_MOST
-    assert made["short"] == made["long"] == made["larger"] == made["largest"]
+    assert made["short"] == made["long"] == made["largest"]
     assert len({(tmp_path / name / "figures.csv").read_bytes() for name in lengths}) == 1
