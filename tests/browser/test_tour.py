@@ -10,7 +10,7 @@ from tests.browser.test_access import findings, findings_in_both_themes
 NAME = "periodic-snapshots"
 STEPS = 9
 ASKED = 6
-TOUR_PARTS = "{ include: [['.tour-bar'], ['.tour-line']] }"
+TOUR_PARTS = "{ include: [['.tour-bar'], ['.watch']] }"
 """The tour's own parts; the rest of the page has its own test."""
 
 
@@ -122,7 +122,7 @@ def test_a_step_is_played_slowly_until_its_instant(make_lab):
 
 def test_a_viewer_is_told_why_the_tour_does_not_start(lab, make_lab):
     viewer = make_lab(of=lab).open(owner=False)
-    viewer.page.locator("[data-act=tour-start]").click()
+    viewer.page.locator(".watch [data-act=tour-start]").click()
     expect(viewer.page.get_by_role("alert", name="Notices")).to_contain_text(
         "Only the owner can play the tour"
     )

@@ -71,12 +71,19 @@ export function makeTourPlayer(parts) {
       const { welcome } = getState();
       for (const button of starts) {
         button.hidden = !welcome?.tour || held.open !== null;
-        if (welcome?.tour) setText(button, `Start tour: ${welcome.tour.title}, ${welcome.tour.minutes} min`);
+        if (welcome?.tour) nameStart(button, welcome.tour);
       }
       if (!looked && welcome?.tour) openFromAddress();
       if (held.open) follow(held);
     },
   };
+}
+
+/** The text of a button that starts the tour; a short one has the rest as its label. */
+function nameStart(button, { title, minutes }) {
+  const words = `Start tour: ${title}, ${minutes} min`;
+  setText(button, button.dataset.short ?? words);
+  if (button.dataset.short) button.setAttribute("aria-label", words);
 }
 
 const stepOf = ({ open }) => open.tour.steps[open.at];
@@ -109,8 +116,9 @@ async function start(held, at) {
   root.classList.add("telling", "touring");
   parts.onRoom();
   window.scrollTo({ top: 0, behavior: "instant" });
-  if (isAway(held)) link.branch(tour.branch);
-  show(held, at > 0);
+  const away = isAway(held);
+  if (away) link.branch(tour.branch);
+  show(held, away || at > 0);
   view.focus();
 }
 
