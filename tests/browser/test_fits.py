@@ -215,6 +215,6 @@ def test_a_planted_fault_is_detected(make_lab, runs):
     lab = make_lab(of=Of(runs["figure-4"])).open()
     lab.at_rest().page.evaluate(
         "() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = "
-        "'-12px'; document.querySelector('.watch').after(words); }"
+        "'-32px'; document.querySelector('.watch').after(words); }"
     )
     assert any("lies over" in line for line in misfits(lab.page))

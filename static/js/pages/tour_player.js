@@ -50,6 +50,7 @@ export function makeTourPlayer(parts) {
   const held = { parts, view, bar, open: null, asking: false };
   let looked = false; // whether the address has been read
   for (const button of starts) button.addEventListener("click", () => start(held, 0));
+  window.addEventListener("hashchange", openFromAddress);
   for (const [act, run] of Object.entries({ ...acts, leave: () => leave(held) })) required(bar, `[data-act=tour-${act}]`).addEventListener("click", run);
 
   /** @returns {boolean} whether a tour is open */
@@ -61,7 +62,9 @@ export function makeTourPlayer(parts) {
   function openFromAddress() {
     looked = true;
     const number = tourPlaceOf(window.location.hash);
-    if (number !== null) start(held, number - 1);
+    if (number === null || !getState().welcome?.tour) return;
+    if (held.open) goTo(held, Math.min(number, held.open.tour.steps.length) - 1);
+    else start(held, number - 1);
   }
 
   return {
