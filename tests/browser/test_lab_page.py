@@ -277,6 +277,36 @@ def test_undo_opens_the_run_without_the_command(lab):
     )
 
 
+MARKER_IN_FLIGHT = """() => {
+  const canvas = document.querySelector("[data-part=moving]");
+  const box = canvas.getBoundingClientRect();
+  for (let x = box.left + box.width * 0.6; x < box.right; x += 4) {
+    for (let y = box.top; y < box.bottom; y += 4) {
+      if (document.elementFromPoint(x, y) !== canvas) continue;
+      canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y, bubbles: true }));
+      if (canvas.title.includes("snapshot request in flight") && canvas.title.includes("or drag it")) return [x, y];
+    }
+  }
+  return null;
+}"""
+"""Where on the page the canvas has a request in flight."""
+
+
+def test_a_marker_in_flight_is_dropped_by_dragging_it_off_its_link(lab):
+    lab.seek(5_020_000)
+    lab.at_rest()
+    x, y = lab.page.evaluate(MARKER_IN_FLIGHT)
+    lab.page.mouse.move(x, y)
+    lab.page.mouse.down()
+    lab.page.mouse.move(x - 60, y, steps=4)
+    lab.page.mouse.move(x - 160, y, steps=4)
+    lab.page.mouse.up()
+    expect(lab.page.get_by_role("alert")).to_contain_text("The marker is dropped on a new branch.")
+    lab.until("state.view.branch === 1 && state.at_us === 5020000")
+    lab.page.keyboard.press("z")
+    lab.until("state.view.branch === 0")
+
+
 def test_a_marker_in_flight_is_dropped_by_clicking_it(lab):
     lab.seek(5_020_000)
     flight = lab.state(

@@ -63,5 +63,5 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
   }
 
   /** `state` is the state that an open dialog shows; without one, the present state. */
-  return { acts, menus: { show, state: getState, give, breakSomething: acts.breakSomething } };
+  return { acts, menus: { show, state: getState, give, giveBefore: (item) => simulated(() => giveBefore(item))(), breakSomething: acts.breakSomething } };
 }

@@ -15,12 +15,25 @@ import { makeRisk } from "../render/risk.js";
 import { makeStage } from "../render/stage.js";
 import { makeTimeSection } from "../render/time_section.js";
 import { makeAckSync } from "../render/ack_sync.js";
-import { clusterMenu, consumerMenu, flightMenu } from "../transport/fault_menus.js";
+import { clusterMenu, consumerMenu, delayOf, dropOf, flightMenu } from "../transport/fault_menus.js";
 import { makeFailover } from "./failover.js";
 import { makeLooks } from "./looks.js";
 
 const PICTURE_BUTTONS = ["magnify", "reduce", "follow", "together"];
 const TIME_BUTTONS = { "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" };
+
+/** What dragging a marker in flight does: the lab pauses, and letting the marker go gives the fault on a new branch. */
+function onDraggedMarker({ link, getState, menus, say }) {
+  function give(fault, done) {
+    menus.giveBefore(fault);
+    if (getState().welcome?.owner) say({ error: `The marker is ${done} on a new branch.`, hint: "Z, or the other branch, undoes it.", tone: "plain" });
+  }
+  return {
+    onHold: () => getState().playing && getState().welcome?.owner && link.pause(),
+    onDelay: (flight, by_us) => give(delayOf(flight, by_us), "delayed"),
+    onDrop: (flight) => give(dropOf(flight), "dropped"),
+  };
+}
 
 /** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
 export function makePulsarView(tools) {
@@ -34,6 +47,7 @@ export function makePulsarView(tools) {
     onLink: (pair, anchor) => menus.show(linkMenu(menus.state(), pair), anchor),
     onFlight: (flight, anchor) => menus.show(flightMenu(flight), anchor),
     onThing: looks.showThing,
+    ...onDraggedMarker(tools),
     onChange: wake,
     say: (thing) => wordsOfThing(getState(), getWatched(), thing),
   };

@@ -10,6 +10,7 @@ import { prepared } from "../../../render/canvas.js";
 import { required } from "../../../render/dom.js";
 import { onlyChosen } from "../../../render/marks.js";
 import { makeHeadings } from "./headings.js";
+import { makeFlightDrag } from "./flight_drag.js";
 import { paintLanes } from "./lanes.js";
 import { drawFlights } from "./links.js";
 import { makeMarkButtons } from "./mark_buttons.js";
@@ -21,7 +22,7 @@ const CLICK_PX = 4;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {object} on onCluster, onConsumer, onLink, onFlight, onThing, onChange (requests a redraw), say (describes a thing)
+ * @param {any} on onCluster, onConsumer, onLink, onFlight, onThing, onHold, onDelay and onDrop (a marker is dragged), onChange (requests a redraw), say (describes a thing)
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
@@ -40,9 +41,10 @@ export function makeStage(document, root, on, tiles) {
     on.onChange();
   }
 
+  const dragging = makeFlightDrag(on);
   const pan = (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y)));
   const zoom = (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale));
-  listenToThings(moving, on, { getScene: () => scene, getFlying: () => flying, pan, zoom });
+  listenToThings(moving, on, { getScene: () => scene, getFlying: () => flying, pan, zoom, dragging });
   overview.addEventListener("pointerdown", (event) => scene && change(windowAt(event, overview, over, scene, window)));
   const acts = {
     magnify: () => zoom(1),
@@ -73,16 +75,20 @@ export function makeStage(document, root, on, tiles) {
       overview.hidden = scene.plane.turned;
       if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: densityOf(tiles, state, watched) });
     },
-    /** Draws the messages in flight at an instant. @returns {boolean} whether there are any */
+    /** @returns {boolean} whether messages are in flight at the instant; draws them */
     animate(state, watched, theme, at_us, ratio, chosen) {
-      if (!scene) return false;
-      flying = { flights: state.flights.filter((flight) => flight.topic === watched.topic), at_us };
-      drawFlights(movingContext(moving, scene, ratio, chosen), scene, theme, flying.flights, at_us, state.flights_total);
+      flying = { flights: scene ? state.flights.filter((flight) => flight.topic === watched.topic) : [], at_us };
+      if (scene) paintMoving(movingContext(moving, scene, ratio, chosen), scene, state, theme, flying, dragging);
       return flying.flights.length > 0;
     },
     redraw: () => (drawn = null),
     scene: () => scene,
   };
+}
+
+function paintMoving(context, scene, state, theme, { flights, at_us }, dragging) {
+  drawFlights(context, scene, theme, flights.filter((flight) => flight !== dragging.flight()), at_us, state.flights_total);
+  dragging.paint(context, theme, scene.plane.scale);
 }
 
 function movingContext(canvas, { plane }, ratio, chosen) {
@@ -106,14 +112,16 @@ const spotAt = (canvas, { x, y }) => ({
   },
 });
 
-function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
+function listenToDrag(canvas, { onGrab, onDrag, onClick, onHover, onZoom }) {
   let from = null;
+  let grabbed = null; // {move, release} of a thing that is dragged instead of the picture
   let begun = null;
   let moved = 0;
   canvas.addEventListener("pointerdown", (event) => {
     from = { x: event.clientX, y: event.clientY };
     begun = { x: event.offsetX, y: event.offsetY };
     moved = 0;
+    grabbed = null;
     if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -124,15 +132,19 @@ function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
     const by = { x: event.clientX - from.x, y: event.clientY - from.y };
     moved += Math.abs(by.x) + Math.abs(by.y);
     if (moved < CLICK_PX) return;
+    grabbed ??= onGrab(begun.x, begun.y);
     from = { x: event.clientX, y: event.clientY };
-    onDrag(by, begun);
+    if (grabbed) grabbed.move(event.offsetX, event.offsetY);
+    else onDrag(by, begun);
   });
   canvas.addEventListener("pointerup", (event) => {
-    if (from && moved < CLICK_PX) onClick(event.offsetX, event.offsetY);
-    from = null;
+    if (grabbed) grabbed.release(true);
+    else if (from && moved < CLICK_PX) onClick(event.offsetX, event.offsetY);
+    from = grabbed = null;
   });
   canvas.addEventListener("pointercancel", () => {
-    from = null;
+    grabbed?.release(false);
+    from = grabbed = null;
   });
   canvas.addEventListener(
     "wheel",
@@ -162,9 +174,18 @@ function windowAt(event, overview, over, scene, window) {
 }
 
 /** Connects the pointer to the message in flight or the entry under it, and dragging and zooming to the window. */
-function listenToThings(moving, on, { getScene, getFlying, pan, zoom }) {
+function listenToThings(moving, on, { getScene, getFlying, pan, zoom, dragging }) {
   const hitAt = (x, y) => getScene() && flightAt(getScene(), getFlying().flights, getFlying().at_us, x, y);
+  /** Begins to drag the marker at a point, if there is one. */
+  function grabAt(x, y) {
+    const hit = hitAt(x, y);
+    const points = hit && getScene().arcs.find(({ from, to }) => from === hit.flight.from && to === hit.flight.to)?.points;
+    if (!hit || !dragging.grab(hit.flight, points, getFlying().at_us, { x, y })) return null;
+    return { move: dragging.move, release: (act) => dragging.release(getScene().plane.scale, act) };
+  }
+
   listenToDrag(moving, {
+    onGrab: grabAt,
     onDrag: pan,
     onClick: (x, y) => {
       const hit = hitAt(x, y);
@@ -179,7 +200,7 @@ function listenToThings(moving, on, { getScene, getFlying, pan, zoom }) {
       const hit = hitAt(x, y);
       const thing = !hit && getScene() && thingAt(getScene(), x, y);
       moving.style.cursor = thing || hit ? "pointer" : "grab";
-      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} in flight to ${hit.flight.to}: click to delay or drop it` : "";
+      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} in flight to ${hit.flight.to}: click to delay or drop it${hit.flight.what === "message" ? "" : ", or drag it back or off the link"}` : "";
     },
     onZoom: zoom,
   });

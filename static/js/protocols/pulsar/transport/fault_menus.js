@@ -67,6 +67,14 @@ const WHAT = { message: "message", snapshot_request: "request", snapshot_respons
 /** Number of markers in flight that the menu without a pointer lists. */
 const FLIGHTS_LISTED = 6;
 
+const faultOf = (flight) => ({ cluster: flight.from, peer: flight.to, type: flight.what });
+
+/** The fault that drops a marker in flight, given just before it was sent. */
+export const dropOf = (flight) => ({ command: { do: "marker.drop", ...faultOf(flight) }, before_us: flight.sent_us });
+
+/** The fault that delays a marker in flight. */
+export const delayOf = (flight, by_us) => ({ command: { do: "marker.delay", ...faultOf(flight), by: `${Math.round(by_us / 1000)}ms` }, before_us: flight.sent_us });
+
 /** @returns {{title: string, items: Item[]}[]} of a marker or message in flight */
 export function flightMenu(flight) {
   const title = flight.what === "message" ? `${flight.producer}/${flight.number}` : `${WHAT[flight.what]}, marker ${flight.number}`;
@@ -75,14 +83,13 @@ export function flightMenu(flight) {
     const cut = { do: "link.cut", link: `${flight.from} -> ${flight.to}` };
     return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} while it is in flight`, key: "X", harm: true, command: cut }, { says: `Crash ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }, { says: `Kill the broker processes of ${flight.from}`, harm: true, command: killProcesses(flight.from) }] }];
   }
-  const fault = { cluster: flight.from, peer: flight.to, type: flight.what };
   return [
     {
       title: heading,
       items: [
         { says: "Inspect", key: "L", look: { marker: flight.number }, words: "Its JSON as in PIP-33, its bytes, and its path." },
-        { says: "Drop it", key: "X", harm: true, command: { do: "marker.drop", ...fault }, before_us: flight.sent_us },
-        { says: "Delay it by 500 ms", key: "D", command: { do: "marker.delay", ...fault, by: "500ms" }, before_us: flight.sent_us },
+        { says: "Drop it", key: "X", harm: true, ...dropOf(flight) },
+        { says: "Delay it by 500 ms", key: "D", ...delayOf(flight, 500_000) },
       ],
     },
   ];
