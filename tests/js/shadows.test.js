@@ -60,7 +60,7 @@ test("the headline has the bytes saved and the worst: a loss before a lag", () =
 test("the headline of a broadcast names the slowest subscription", () => {
   const audience = (more) => ({ topic: "news", subscriptions: 300, connected: 300, slowest_us: 43_500, ...more });
   const words = (audiences) => broadcastSentence({ view: { audiences } })?.map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
-  assert.equal(words({ "everybody/news": audience(), "east/news-east": audience({ topic: "news-east", subscriptions: 150, slowest_us: 22_750 }) }), "The slowest of 300 subscriptions of news received its last message after 44 ms. Of 150 of news-east after 23 ms.");
+  assert.equal(words({ "everybody/news": audience(), "east/news-east": audience({ topic: "news-east", subscriptions: 150, slowest_us: 22_750 }) }), "The slowest of 300 subscriptions of news received its last message after 44 ms. 23 ms on news-east (150 subscriptions).");
   assert.equal(words({ "everybody/news": audience({ connected: 100, slowest_us: null }) }), "100 of 300 subscriptions of news are connected. No message delivered yet.");
   assert.equal(words({}), undefined);
 });

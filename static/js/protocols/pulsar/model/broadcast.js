@@ -14,7 +14,7 @@ export function broadcastSentence(state) {
   const [worst, ...others] = served;
   /** @type {import("../../../model/sentence.js").Part[]} */
   const parts = ["The slowest of ", { strong: `${counted(worst.subscriptions, "subscription")} of ${worst.topic}` }, " received its last message after ", { strong: span(worst.slowest_us) }, ". "];
-  if (others.length) parts.push({ soft: `${others.slice(0, 2).map(({ topic, subscriptions, slowest_us }, at) => `${at ? "of" : "Of"} ${whole(subscriptions)} of ${topic} after ${span(slowest_us)}`).join(", ")}.` });
+  if (others.length) parts.push({ soft: `${others.slice(0, 2).map(({ topic, subscriptions, slowest_us }) => `${span(slowest_us)} on ${topic} (${counted(subscriptions, "subscription")})`).join(", ")}.` });
   return parts;
 }
 
