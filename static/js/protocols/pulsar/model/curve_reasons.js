@@ -12,6 +12,7 @@ import { topicView } from "./topics.js";
  * @property {number} at_us
  * @property {string} strong the name of the snapshot
  * @property {string} text what follows the name
+ * @property {string} [short] both in few letters
  * @property {number} from value of the curve before
  * @property {number} to value of the curve from then on
  * @property {"applied" | "waiting" | "failed"} kind
@@ -54,7 +55,9 @@ function applied(state, { subscription, target, topic, subject }, markers, value
     const at_us = hops.find((hop) => hop.to === target && hop.lost_us === null)?.stored_us ?? null;
     if (at_us === null || at_us > state.at_us || !values.some(([us]) => us === at_us)) continue;
     const { from, to } = levelsAt(values, at_us);
-    if (from > to) found.push({ at_us, kind: "applied", strong: cluster === subject ? shortName(state, snapshot) : fullName(state, snapshot), text: ` applied, −${whole(from - to)}` });
+    if (from <= to) continue;
+    const strong = cluster === subject ? shortName(state, snapshot) : fullName(state, snapshot);
+    found.push({ at_us, kind: "applied", strong, text: ` applied, −${whole(from - to)}`, short: `${strong}, −${whole(from - to)}` });
   }
   return found.sort((a, b) => b.at_us - a.at_us);
 }

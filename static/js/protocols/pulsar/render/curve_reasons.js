@@ -8,7 +8,7 @@ import { markAs } from "../../../render/marks.js";
 const MOST = 4;
 
 /**
- * Where the labels stand: those of drops right of the drop, the others above the curve.
+ * Where the labels stand: those of drops right of the drop, the others above the curve. A label without room beside the curve is left out.
  * @param {import("../model/curve_reasons.js").Reason[]} reasons in order of importance
  * @param {object} given xAt, yAt (of a value), x0, x1, top and bottom of the plot, line (height of a label), measure, curve (boxes of the curve)
  * @returns {{x: number, y: number, width: number, height: number, label: any}[]}
@@ -16,15 +16,25 @@ const MOST = 4;
 export function placeReasons(reasons, { xAt, yAt, x0, x1, top, bottom, line, measure, curve, taken }) {
   const shown = reasons.filter(({ at_us }) => xAt(at_us) >= x0 && xAt(at_us) <= x1);
   const requests = shown.map((reason) => {
-    const runs = [{ text: reason.strong, weight: 650, colour: "harm" }, { text: reason.text, weight: 400, colour: "harm" }];
-    const width = measure(runs);
     const x = xAt(reason.at_us);
     const heights = reason.kind === "applied" ? [(yAt(reason.from) + yAt(reason.to)) / 2 - line / 2, yAt(reason.to) - line - 2, top] : [top, top + line];
-    const places = heights.flatMap((y) => [x + 5, x - width - 5].map((left) => ({ x: left, y: Math.min(bottom - line, Math.max(top, y)) }))).filter((place) => place.x >= x0 && place.x + width <= x1);
-    return { priority: reason.kind === "applied" ? 1 : 0, height: line, forms: [{ width, label: Object.assign(runs, { reason }), places }] };
+    const forms = formsOf(reason).map((runs) => {
+      const width = measure(runs);
+      const places = heights.flatMap((y) => [x + 5, x - width - 5].map((left) => ({ x: left, y: Math.min(bottom - line, Math.max(top, y)) }))).filter((place) => place.x >= x0 && place.x + width <= x1);
+      return { width, label: Object.assign(runs, { reason }), places };
+    });
+    return { priority: reason.kind === "applied" ? 1 : 0, height: line, forms };
   });
-  const bounds = { width: x1, height: bottom };
-  return placeLabels(requests, bounds, taken, 6, curve).slice(0, MOST);
+  return placeLabels(requests, { width: x1, height: bottom }, [...taken, ...curve], 2).slice(0, MOST);
+}
+
+/**
+ * A reason as runs, long and short: a low plot has room for the short one only.
+ * @param {import("../model/curve_reasons.js").Reason} reason
+ */
+function formsOf({ strong, text, short }) {
+  const runs = (name, rest) => [{ text: name, weight: 650, colour: "harm" }, { text: rest, weight: 400, colour: "harm" }];
+  return short === undefined ? [runs(strong, text)] : [runs(strong, text), runs(short, "")];
 }
 
 /** @param {any} given as in `placeReasons`, with the theme's measure left out */
