@@ -2,6 +2,7 @@
 
 from django.urls import path, register_converter
 
+from visualizer.api import views as api
 from visualizer.comparisons import views as comparisons
 from visualizer.fidelity import views as fidelity
 from visualizer.pages import gallery, glossary, page_scripts, views
@@ -28,6 +29,8 @@ app_name = "visualizer"
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
+    path("api/scenarios.json", api.scenarios, name="api-scenarios"),
+    path("api/openapi.json", api.openapi, name="openapi"),
     path("glossary/", glossary.glossary, name="glossary"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("scripts/<slug:page>.js", page_scripts.page_script, name="script"),

@@ -1,0 +1,1 @@
+"""The HTTP API for scripts: its description, and the list of scenarios."""
