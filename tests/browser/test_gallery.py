@@ -48,6 +48,7 @@ def test_search_by_words_and_the_empty_state(open_gallery):
     page.keyboard.type("processes ten")  # from a description, in no title
     expect(page.locator(".card:visible")).to_have_count(1)
     expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
+    expect(page.locator(".card:visible [data-part=why]")).to_contain_text("description: …")
     search.fill("xyzzy")
     expect(page.get_by_text("No scenario matches.")).to_be_visible()
     expect(page.get_by_role("heading", name="Replicated subscriptions", exact=True)).to_be_hidden()
@@ -56,6 +57,19 @@ def test_search_by_words_and_the_empty_state(open_gallery):
     search.fill("xyzzy")
     page.keyboard.press("Escape")
     expect(page.locator(".card:visible").nth(24)).to_be_visible()
+
+
+def test_start_here_lists_tours_in_order_and_opens_one_at_its_first_step(open_gallery):
+    page = open_gallery()
+    tours = page.get_by_role("region", name="Start here").get_by_role("button")
+    expect(tours).to_have_count(6)
+    expect(tours.nth(0)).to_contain_text("Your first failover")
+    expect(tours.nth(0)).to_contain_text("4 min, 9 steps")
+    tours.nth(1).click()
+    page.wait_for_url("**/labs/**")
+    bar = page.get_by_role("region", name="Guided tour")
+    expect(bar).to_contain_text("Markers in ten minutes")
+    expect(bar).to_contain_text("1 of 11")
 
 
 def test_arrows_move_from_card_to_card_and_enter_opens(open_gallery):

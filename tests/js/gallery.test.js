@@ -5,7 +5,7 @@ import { neighbour } from "../../static/js/layout/neighbours.js";
 import { paragraphsOf } from "../../static/js/model/format.js";
 import { factParts } from "../../static/js/model/scenario_facts.js";
 import { isPlayed, guessOf, noteGuess, notePlayed, outcomeParts, wasPlayed } from "../../static/js/model/played.js";
-import { matches } from "../../static/js/model/scenario_search.js";
+import { matches, whyMatched } from "../../static/js/model/scenario_search.js";
 
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.harm ?? part.strong))).join("");
 const scenario = { name: "region-down", title: "Region crash: duplicates since the last snapshot", watch: "Step back.", about: "Three regions.", until_us: 20_000_000, picture: { lanes: [1, 2, 3] } };
@@ -70,4 +70,13 @@ test("arrow keys move to the nearest card in their direction, also in a short la
   assert.equal(neighbour(boxes, 4, "ArrowLeft"), 3);
   assert.equal(neighbour(boxes, 0, "ArrowUp"), -1);
   assert.equal(neighbour(boxes, 0, "a"), -1);
+});
+
+test("a match outside the title is explained with the field and the words around it", () => {
+  const scenario = { name: "three-regions", title: "Three regions: each snapshot takes two rounds", family: "replicated-subscriptions", watch: "The second round.", about: "The first round asks every region for its position.\nThe second one repeats that, because the answers of the first arrive at different times." };
+  assert.equal(whyMatched(scenario, ""), "");
+  assert.equal(whyMatched(scenario, "rounds snapshot"), "", "every word is in the title");
+  assert.equal(whyMatched(scenario, "three replicated"), "family: replicated-subscriptions");
+  assert.equal(whyMatched(scenario, "rounds answers"), "description: …one repeats that, because the answers of the first arrive at…");
+  assert.equal(whyMatched(scenario, "position"), "description: …asks every region for its position. The second one repeats that,…");
 });

@@ -150,6 +150,8 @@ test("the token is read from the fragment, stored per lab and removed from the a
   assert.deepEqual(addresses, ["/labs/l1/"]);
   assert.equal(ownerToken("l1", { hash: "", pathname: "/labs/l1/", search: "" }, storage, history), "abc");
   assert.equal(ownerToken("l2", { hash: "", pathname: "/labs/l2/", search: "" }, storage, history), null);
+  ownerToken("l3", { hash: "#token=abc&tour=1", pathname: "/labs/l3/", search: "?panel=time" }, storage, history);
+  assert.equal(addresses.at(-1), "/labs/l3/?panel=time#tour=1", "the rest of the fragment stays");
 });
 
 test("a refused request has the server's error and hint", async () => {

@@ -23,6 +23,12 @@ from visualizer.questions.questions import refusal
 FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
 """The scenarios recommended first; the others follow by title."""
 
+START_HERE = (
+    *("periodic-snapshots", "two-regions", "three-regions"),
+    *("ack-hole-delayed-message", "slow-consumer-oldest-first", "tenant-moves"),
+)
+"""The tours for newcomers, in the order in which they build on each other."""
+
 
 @require_safe
 def gallery(request: HttpRequest) -> HttpResponse:
@@ -48,6 +54,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
             "scenarios": shown,
             "families": sections,
             "first": FIRST[0],
+            "start_here": [_tour_shown(builtin_scenario(name)) for name in START_HERE],
             **recordings_shown(),
         },
     )
@@ -80,6 +87,17 @@ def recordings_shown() -> dict[str, list[dict[str, Any]]]:
             }
         )
     return {"recordings": cards, "unusable": unusable}
+
+
+def _tour_shown(scenario: Any) -> dict[str, Any]:
+    """What the list of tours shows of a scenario's tour."""
+    tour = scenario.tour
+    return {
+        "scenario": scenario.name,
+        "title": tour.title,
+        "minutes": tour.minutes,
+        "steps": len(tour.steps),
+    }
 
 
 def _place(scenario: Any) -> tuple[int, str, int, str]:

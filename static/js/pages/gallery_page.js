@@ -6,7 +6,7 @@
 
 import { makeRequests } from "../wire/http.js";
 import { keepToken, ownLabs } from "../wire/token.js";
-import { familyName, matches } from "../model/scenario_search.js";
+import { familyName, matches, whyMatched } from "../model/scenario_search.js";
 import { seconds } from "../model/format.js";
 import { allOf, element, required, setText } from "../render/dom.js";
 import { makeFacts, makePictures } from "./gallery_cards.js";
@@ -78,6 +78,7 @@ function makeFilter({ document, root }, scenarios, cards) {
     for (const scenario of scenarios) {
       const hit = (family === null || scenario.family === family) && matches(scenario, search.value);
       cards.get(scenario.name).hidden = !hit;
+      writeWhy(cards.get(scenario.name), hit ? whyMatched(scenario, search.value) : "");
       shown += hit ? 1 : 0;
     }
     const recorded = allOf(root, ".recordings .card");
@@ -88,6 +89,13 @@ function makeFilter({ document, root }, scenarios, cards) {
   }
 
   return { apply, search, showAll };
+}
+
+/** Says on a card why it matches the search. */
+function writeWhy(card, words) {
+  const line = required(card, "[data-part=why]");
+  line.hidden = words === "";
+  setText(line, words);
 }
 
 /** Shows a link to the most recently used lab of this browser, if there is one. */
@@ -104,7 +112,7 @@ async function offerToContinue({ root, window, requests }) {
 
 /** Creates a lab from the scenario of a submitted card and opens it. */
 async function openScenario({ root, window, requests }, event, say) {
-  const { scenario } = event.target.dataset;
+  const { scenario, tour } = event.target.dataset;
   if (!scenario) return;
   event.preventDefault();
   const card = event.target.closest(".card");
@@ -113,7 +121,7 @@ async function openScenario({ root, window, requests }, event, say) {
   try {
     const made = await requests.post(root.dataset.create, { scenario });
     keepToken(made.id, made.token, window);
-    window.location.assign(`${made.url}#token=${made.token}`);
+    window.location.assign(`${made.url}#token=${made.token}${tour ? "&tour=1" : ""}`);
   } catch (reason) {
     card?.classList.remove("opening-now");
     say(reason);

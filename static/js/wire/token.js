@@ -10,15 +10,18 @@ const keyOf = (lab_id) => `${PREFIX}${lab_id}`;
  * @param {string} lab_id
  * @param {Location} location
  * @param {Storage | null} storage
- * @param {History | null} history its fragment is removed, so that the address bar shows the viewing link
+ * @param {History | null} history the token is removed from its fragment, so that the address bar shows the viewing link
  * @returns {string | null}
  */
 export function ownerToken(lab_id, location, storage, history) {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const given = fragment.get("token");
   if (!given) return read(storage, lab_id);
+  fragment.delete("token");
+  const rest = fragment.toString();
   try {
     storage?.setItem(keyOf(lab_id), given);
-    history?.replaceState(null, "", location.pathname + location.search);
+    history?.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
   } catch (reason) {
     console.info(`The token stays in the address: ${reason.message}`);
   }
