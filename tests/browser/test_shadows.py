@@ -48,7 +48,7 @@ def test_reads_by_place_are_the_engines(open_lab):
 def test_a_chosen_shadow_topic_shows_its_lane_and_the_same_panel(open_lab):
     lab = open_lab("shadow-two-audiences")
     lab.seek(3_000_000)
-    lab.page.get_by_label("topic").first.select_option("orders-screens")
+    lab.page.locator("[data-choice=topic] select").select_option("orders-screens")
     expect(panel_of(lab).locator("tbody tr")).to_have_count(3)
 
 

@@ -47,6 +47,7 @@ commands = st.fixed_dictionaries({"do": st.sampled_from(sorted(COMMANDS)) | text
 fields: dict[str, st.SearchStrategy[Any]] = {
     "at_us": near,
     "seq": near,
+    "until_us": near,
     "speed": st.floats() | values,
     "filter": st.sampled_from(["everything", "control"]) | values,
     "command": commands | values,

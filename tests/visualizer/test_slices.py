@@ -283,6 +283,7 @@ async def test_the_loop_continues_while_a_run_is_counted(lab, work):
             "inputs",
             "branches",
             "trace-head",
+            "tour",
             "why-duplicates",
             "what-if",
         }
