@@ -36,6 +36,14 @@ consumers:
   billing-1: {subscription: billing, cluster: a, processing: 1ms}
 """
 
+FAIL_OVER = {
+    "do": "subscription.fail-over",
+    "subscription": "billing",
+    "from": "a",
+    "to": "b",
+    "mode": "planned",
+}
+
 HOST = "testserver"
 ORIGIN = (b"origin", b"http://testserver")
 PATIENCE_S = 120

@@ -11,19 +11,11 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from simulator import World, load_scenario_text
-from tests.visualizer.pages import SCENARIO, Page
+from tests.visualizer.pages import FAIL_OVER, SCENARIO, Page
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-FAIL_OVER = {
-    "do": "subscription.fail-over",
-    "subscription": "billing",
-    "from": "a",
-    "to": "b",
-    "mode": "planned",
-}
 
 
 async def branched() -> str:

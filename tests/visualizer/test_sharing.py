@@ -12,7 +12,7 @@ from django.test import AsyncClient, Client
 from simulator import ENGINE_VERSION
 from simulator.protocols.registry import VOCABULARY
 from simulator.trace.files import read_trace
-from tests.visualizer.pages import SCENARIO, Page
+from tests.visualizer.pages import FAIL_OVER, SCENARIO, Page
 from visualizer.labs.definitions import new_lab
 from visualizer.models import Lab
 from visualizer.sharing import views
@@ -20,13 +20,6 @@ from visualizer.sharing.run_document import COMMANDS_MAX
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FAIL_OVER = {
-    "do": "subscription.fail-over",
-    "subscription": "billing",
-    "from": "a",
-    "to": "b",
-    "mode": "planned",
-}
 BUILT_IN = {"scenario": "two-regions", "seed": 7}
 CUT = {"do": "link.cut", "link": "us-east -> us-west"}
 

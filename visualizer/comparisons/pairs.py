@@ -21,7 +21,7 @@ from visualizer.sharing.run_document import FORMAT
 BRANCH, VARIANT = "branch-", "variant-"
 
 
-def run_named(name: str, lab: Any, scenario: Any, inputs: dict[str, Any]) -> Variant:
+def run_named(name: str, scenario: Any, inputs: dict[str, Any]) -> Variant:
     """The inputs of the run that an address names. Raises Refused.
 
     `inputs` is the answer to the question `branches`.

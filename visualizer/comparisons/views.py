@@ -119,11 +119,7 @@ async def comparison(request: HttpRequest, name: str) -> HttpResponse:
 
 @answers
 async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
-    inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
-    lab = await Lab.objects.aget(pk=lab_id)
-    scenario = await scenario_of(lab.scenario_text, lab.seed)
-    if scenario.recording:
-        raise _not_compared()
+    lab, scenario, inputs = await _run_of(lab_id, "inputs")
     return await _answer(
         Source(
             lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])
@@ -143,14 +139,10 @@ def pair_page(request: HttpRequest, lab_id: str) -> HttpResponse:
 @answers
 async def pair(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Two runs of a lab: their documents and progress; when both have run, figures and differences."""
-    inputs = json.loads(await current_hub().ask(lab_id, "branches"))
-    lab = await Lab.objects.aget(pk=lab_id)
-    scenario = await scenario_of(lab.scenario_text, lab.seed)
-    if scenario.recording:
-        raise _not_compared()
+    lab, scenario, inputs = await _run_of(lab_id, "branches")
     names = [request.GET.get(side, "")[:100] for side in ("left", "right")]
     left, right = [
-        await sync_to_async(run_named, thread_sensitive=False)(name, lab, scenario, inputs) for name in names
+        await sync_to_async(run_named, thread_sensitive=False)(name, scenario, inputs) for name in names
     ]
     until_us = max(scenario.until_us, *(one["furthest_us"] for one in inputs["branches"]))
     asked = Pair(lab.title, scenario.seed, until_us, left, right)
@@ -176,6 +168,16 @@ async def recorded_comparison(request: HttpRequest, digest: str) -> HttpResponse
     recorded = await sync_to_async(_recorded, thread_sensitive=False)(digest)
     twin = await sync_to_async(recordings.simulated_twin, thread_sensitive=False)(recorded)
     return await _answer(Source(twin.title, twin, twin.seed, [], twin.until_us, recorded))
+
+
+async def _run_of(lab_id: str, question: str) -> tuple[Lab, Any, dict[str, Any]]:
+    """A lab, its scenario, and the inputs of its run as the answer to a question. Raises Refused."""
+    inputs = json.loads(await current_hub().ask(lab_id, question))
+    lab = await Lab.objects.aget(pk=lab_id)
+    scenario = await scenario_of(lab.scenario_text, lab.seed)
+    if scenario.recording:
+        raise _not_compared()
+    return lab, scenario, inputs
 
 
 def _recorded(digest: str) -> recordings.RecordedFile:

@@ -1,7 +1,8 @@
 /** Sharing a set-up: copies its YAML or a link to it, downloads it, or opens it as an experiment. */
 
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
-import { element, required, setText } from "../render/dom.js";
+import { required, setText } from "../render/dom.js";
+import { saveFile } from "../render/save_file.js";
 
 /**
  * @param {object} parts
@@ -37,9 +38,7 @@ export function makeSharing({ document, root, window, getYaml, isForm }) {
       else await copy(link, "The link is copied: it contains the whole text, which is never sent to a server.");
     },
     download() {
-      const address = window.URL.createObjectURL(new window.Blob([getYaml()], { type: "application/yaml" }));
-      element(document, "a", { href: address, download: "my-set-up.yaml" }).click();
-      window.setTimeout(() => window.URL.revokeObjectURL(address), 10_000);
+      saveFile(document, window, new window.Blob([getYaml()], { type: "application/yaml" }), "my-set-up.yaml");
       setText(done, "my-set-up.yaml is in your downloads.");
     },
   };

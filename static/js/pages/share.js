@@ -5,7 +5,8 @@
 
 import { searchOf } from "../model/view_address.js";
 import { allOf, required, setText } from "../render/dom.js";
-import { pictureOf, saveFile } from "../render/picture_file.js";
+import { pictureOf } from "../render/picture_file.js";
+import { saveFile } from "../render/save_file.js";
 import { readTheme } from "../render/theme.js";
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";

@@ -50,12 +50,3 @@ function textsIn(document, window, section) {
     return found;
   });
 }
-
-/** Lets the browser save a file. @param {Document} document @param {import("./dom.js").PageWindow} window @param {Blob} file @param {string} name */
-export function saveFile(document, window, file, name) {
-  const address = window.URL.createObjectURL(file);
-  const link = document.createElement("a");
-  Object.assign(link, { href: address, download: name });
-  link.click();
-  window.setTimeout(() => window.URL.revokeObjectURL(address), 10_000);
-}
