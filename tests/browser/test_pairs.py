@@ -14,7 +14,7 @@ def test_two_branches_play_on_one_clock(open_lab):
     lab.page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-east -> us-west' })")
     lab.until("state.branches.length === 2 && state.view.branch === 1")
     lab.page.evaluate("() => document.querySelector('[data-act=branches]').click()")
-    lab.page.get_by_role("link", name="Beside the shown one").click()
+    lab.page.get_by_role("link", name="Compare with the shown branch").click()
     page = lab.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Both runs are the same until 3.000 s.")
     expect(page.locator("[data-part=clock]")).to_have_text("3.000 s")

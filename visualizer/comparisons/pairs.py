@@ -57,7 +57,7 @@ class Pair:
 
     @property
     def key(self) -> str:
-        """Identifies the runs, whatever they are named."""
+        """Identifies the runs by their inputs."""
         sides = [[one.scenario.canonical_text, one.commands] for one in (self.left, self.right)]
         return json.dumps([ENGINE_VERSION, self.seed, self.until_us, sides])
 

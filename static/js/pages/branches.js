@@ -77,7 +77,7 @@ function lineOf(document, node, state, end_us, choose) {
   const note = element(document, "small", { text: `${current ? "shown now · " : ""}run to ${seconds(node.furthest_us, 1)} s` });
   const bar = barOf(document, node, end_us, (state.at_us / end_us) * 100, current);
   const [left, right] = [state.view.branch, node.number].sort((one, other) => one - other);
-  const beside = element(document, "a.beside", { href: `beside/?left=branch-${left}&right=branch-${right}`, text: "Beside the shown one", hidden: current });
+  const beside = element(document, "a.beside", { href: `beside/?left=branch-${left}&right=branch-${right}`, text: "Compare with the shown branch", hidden: current });
   return element(document, "li", {}, [element(document, `button.branch${node.on_way ? ".on-way" : ""}`, { type: "button", "aria-current": current ? "true" : null, onclick: choose }, [words, note, bar]), beside]);
 }
 

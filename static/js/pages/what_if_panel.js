@@ -115,7 +115,7 @@ function figureCell(document, value, was, unit, most) {
 
 /** The run with this change and the run as it was, on one clock. */
 function besideLink({ document, base, getState }, line) {
-  return element(document, "a", { href: `${base}beside/?left=branch-${getState().view.branch}&right=variant-${line.key}`, "aria-label": `The run with ${line.name} beside the run as it was`, text: "beside" });
+  return element(document, "a", { href: `${base}beside/?left=branch-${getState().view.branch}&right=variant-${line.key}`, "aria-label": `compare the run with ${line.name} with the run as it was`, text: "compare" });
 }
 
 /** A plain form: it works without scripts and opens in a new tab. */
