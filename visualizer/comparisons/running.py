@@ -20,7 +20,7 @@ from simulator.recordings import RecordedFile
 from simulator.what_if import Rerun, Variant
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
-from visualizer.labs.reruns import ROWS_MOST, Study
+from visualizer.labs.reruns import Study
 from visualizer.live.wire import Refused
 
 KEPT = 20
@@ -165,7 +165,6 @@ class Comparisons:
             self._pump.remove,
             source.outcome_of(),
             source.compared,
-            ROWS_MOST,
         )
         self._studies[source.key] = study
         self._askers[source.key] = clients.client.get()
