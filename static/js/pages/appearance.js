@@ -13,6 +13,9 @@ export function makeAppearance(document, root, window, onChange) {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const theme_button = required(root, "[data-act=theme]");
   const mode_button = required(root, "[data-act=projector]");
+  const logs = required(root, ".logs");
+  const transport = required(root, ".transport");
+  const time = required(root, "[data-part=time]");
   let theme = null;
 
   const isDark = () => (html.dataset.theme ? html.dataset.theme === "dark" : dark.matches);
@@ -42,13 +45,13 @@ export function makeAppearance(document, root, window, onChange) {
     calm: () => calm.matches,
     /** Height available for the lanes so that the sentence, the time diagram and the footer stay in view, px. */
     room: (theme, lanes) => {
-      const above = required(root, ".logs").offsetTop + (html.clientWidth < NARROW_PX ? 0 : 34 * theme.scale);
-      const foot = required(root, ".transport").offsetHeight;
+      const above = logs.offsetTop + (html.clientWidth < NARROW_PX ? 0 : 34 * theme.scale);
+      const foot = transport.offsetHeight;
       if (html.clientWidth < NARROW_PX) return Math.max(430, window.innerHeight - above - foot);
       return window.innerHeight - above - foot - (34 + (lanes - 1) * 31 + 22 + 104 + 64 + 24) * theme.scale;
     },
     /** Height in view from the time section's top to the footer, px. */
-    spare: () => window.innerHeight - required(root, "[data-part=time]").offsetTop - required(root, ".transport").offsetHeight,
+    spare: () => window.innerHeight - time.offsetTop - transport.offsetHeight,
   };
 }
 

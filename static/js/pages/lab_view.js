@@ -32,6 +32,9 @@ import { makeQuestionButtons } from "./question_buttons.js";
 import { makeStoryPlayer } from "./story_player.js";
 import { makeTourPlayer } from "./tour_player.js";
 
+/** Shortest time between two measurements of the page's heights during playback, ms of the wall clock: each forces a layout. */
+const MEASURE_EVERY_MS = 250;
+
 /** @param {object} parts see lab_page.js */
 export function makeView(parts) {
   const { document, root, window } = parts;
@@ -71,8 +74,7 @@ const wordsIn = (getState) => (row) => wordsOfRow(row, getState());
 function makePicture(parts) {
   const { document, root, window, link, getState, wake, say, ask } = parts;
   const dialogs = makeDialogs(document, window, { link, getState });
-  // heights are measured once per state: measuring in every animation frame would force a layout each time
-  const measured = { state: null, room: 0, spare: null };
+  const measured = { state: null, room: 0, spare: null, at_ms: -Infinity };
   const forgetMeasured = () => Object.assign(measured, { state: null, spare: null });
   const redraw = () => {
     forgetMeasured();
@@ -157,10 +159,20 @@ function updateLegend(legend, state, watched, theme, ratio) {
   legend.update(protocol.name, protocol.legend, theme, { ratio, clusters: watched.clusters, ...protocol.possible(state, watched) });
 }
 
+/** @returns {() => number} the element's width inside its border, px; read again when its size changes, because each read during a drawing forces a layout */
+function widthOf(element, window, onChange) {
+  let width = null;
+  new window.ResizeObserver(() => {
+    width = null;
+    onChange();
+  }).observe(element);
+  return () => (width ??= element.clientWidth);
+}
+
 /** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true when a further drawing is needed */
-function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
+function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
   const { landmarks, panels, footer, events, story, tour } = around;
-  const side = required(root, "[data-part=side]");
+  const sideWidth = widthOf(required(root, "[data-part=side]"), window, wake);
   return function draw(state, watched, shown_us, wall_ms) {
     if (!state.view || !watched) return false;
     root.classList.add("drawn");
@@ -168,7 +180,9 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
     if (protocol_view.updateAbove(state, watched, theme, ratio)) forgetMeasured();
-    if (state !== measured.state) Object.assign(measured, { state, room: appearance.room(theme, watched.clusters.length), spare: null });
+    if (measured.state === null || (state !== measured.state && !(state.playing && wall_ms - measured.at_ms < MEASURE_EVERY_MS))) {
+      Object.assign(measured, { state, room: appearance.room(theme, watched.clusters.length), spare: null, at_ms: wall_ms });
+    }
     const lit = lights.now();
     const chosen = around.legend.chosen();
     protocol_view.update(state, watched, theme, ratio, measured.room, lit, chosen);
@@ -182,7 +196,7 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     around.questions.update(state, watched);
     story.update(state);
     tour.update(state);
-    protocol_view.updateSide(state, watched, theme, ratio, side.clientWidth);
+    protocol_view.updateSide(state, watched, theme, ratio, sideWidth());
     around.choices.update(state, watched);
     around.branches.update(state);
     around.beginning.update(state);

@@ -19,6 +19,7 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
   const lines = new Map();
   /** @type {HTMLCanvasElement[]} marks of removed lines, for reuse: a canvas has memory of its own, which is freed late */
   const spare_marks = [];
+  let is_lit = false;
 
   function lineOf(row, theme, ratio, later) {
     const mark = spare_marks.pop() ?? element(document, "canvas.mark", { "aria-hidden": "true" });
@@ -62,6 +63,8 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
     },
     /** Marks the lines of these rows. @param {Set<number> | null} seqs */
     light(seqs) {
+      if (seqs === null && !is_lit) return;
+      is_lit = seqs !== null;
       for (const [seq, line] of lines) line.classList.toggle("lit", seqs?.has(seq) ?? false);
     },
   };

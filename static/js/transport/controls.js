@@ -119,7 +119,8 @@ function makeInstantField(root, link, say) {
       const text = seconds(shown_us);
       if (now.value === text) return;
       now.value = text;
-      now.size = Math.max(5, text.length); // for browsers that do not size a field by its content
+      const size = Math.max(5, text.length);
+      if (now.size !== size) now.size = size; // for browsers that do not size a field by its content
     },
   };
 }
