@@ -36,6 +36,6 @@ def variants(scenario: Scenario, commands: CommandLog) -> list[Variant]:
         made = change(scenario, commands)
         if made is not None:
             key, name, changed, log = made
-            changed = replace(changed, tour=None)  # its texts describe the run as it was
+            changed = replace(changed, tour=None, pair={})  # they describe the run as it was
             found.append(Variant(key, name, replace(changed, canonical_text=canonical_text(changed)), log))
     return found

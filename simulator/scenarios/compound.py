@@ -13,10 +13,10 @@ from simulator.protocols.declared import DECLARED
 from simulator.scenarios import settings, units
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, DURATION, KINDS, MESSAGE, SHARE, Kind, Reading, reference
-from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL
+from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL, PAIR_NAME_CHARACTERS
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
-from simulator.scenarios.shape import sections
+from simulator.scenarios.shape import PAIR_KEYS, sections
 from simulator.scenarios.tree import Node
 
 DISTRIBUTIONS: dict[str, tuple[Key, ...]] = {
@@ -182,6 +182,25 @@ def _read_setting_name(node: Node, key: Key, path: str, reader: Reading) -> str:
     return node.text
 
 
+def _read_option_name(node: Node, key: Key, path: str, reader: Reading) -> str:
+    if node.text not in settings.OPTIONS:
+        raise Wrong(
+            f'there is no option "{node.plain()}"',
+            suggestion(node.plain(), settings.OPTIONS),
+            "unknown-name",
+        )
+    return node.text
+
+
+def _read_pair(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    members = reader.members(node, PAIR_KEYS, path)
+    if members is BAD:
+        return BAD
+    if long := next((name for name in ("name", "other") if len(members[name]) > PAIR_NAME_CHARACTERS), None):
+        raise Wrong(f"{long} has {len(members[long])} characters", f"at most {PAIR_NAME_CHARACTERS}")
+    return members
+
+
 def _read_setting_value(node: Node, key: Key, path: str, reader: Reading) -> Any:
     if not isinstance(node.value, (bool, int, str)):
         raise Wrong(f'"{node.plain()}" is not a setting\'s value', "write a number, true, false or a word")
@@ -212,6 +231,8 @@ KINDS |= {
     "setting-name": Kind(
         "name of a broker setting", lambda key: {"enum": list(settings.SETTINGS)}, _read_setting_name
     ),
+    "option-name": Kind("name of an option", lambda key: {"enum": list(settings.OPTIONS)}, _read_option_name),
+    "pair": Kind("{with, option, name, other}", lambda key: {"$ref": "#/$defs/pair"}, _read_pair),
     "setting-value": Kind(
         "value of that setting", lambda key: {"type": ["integer", "boolean", "string"]}, _read_setting_value
     ),

@@ -71,6 +71,12 @@ makes one of them, `simulate NAME --compare` all; a strategy changes what subscr
 """
 
 
+_PAIR = """\
+Two scenarios that differ in one option, such as a rule as it was released and as it was fixed. One of them declares the pair, and the gallery shows both on one card
+with a switch. It changes nothing in the run. A test compares the two of every built-in pair.
+"""
+
+
 def scenarios_document() -> str:
     head = _HEAD.format(
         problems=MOST_PROBLEMS,
@@ -104,6 +110,7 @@ def scenarios_document() -> str:
         "## `compare`\n",
         _COMPARE.format(names=", ".join(f"`{name}`" for name in STRATEGY_NAMES)),
     ]
+    parts += ["## `pair`\n", _PAIR, _keys(shape.PAIR_KEYS)]
     parts += [TOUR.format(**TOUR_LIMITS), *(f"{words}:\n\n{_keys(keys)}" for words, keys in TOUR_TABLES)]
     parts += [
         "## `settings`\n",

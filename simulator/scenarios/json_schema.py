@@ -96,6 +96,7 @@ def _definitions() -> dict[str, Any]:
     definitions |= {name: _object(keys) for name, keys in SELECTIONS.items()}
     for declared in DECLARED.values():
         definitions |= {name: _object(keys) for name, keys in declared.key_groups.items()}
+    definitions["pair"] = _object(shape.PAIR_KEYS)
     definitions["broker-settings"] = _settings(SETTINGS)
     definitions["options"] = _settings(OPTIONS)
     return definitions

@@ -60,6 +60,9 @@ NORMAL_TAIL = Decimal("3.68")
 `simulator.kernel.distributions` ends its tail at 3.67.
 """
 
+PAIR_NAME_CHARACTERS = 30
+"""Longest name of a side of a pair: two fit the width of a card."""
+
 TOUR_STEPS_MIN, TOUR_STEPS_MAX = 3, 12
 """Steps of a tour: fewer are no tour, and more do not fit the ten minutes that it may take."""
 

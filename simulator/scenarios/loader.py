@@ -107,8 +107,8 @@ def load_scenario_text(
     problems.extend(reader.problems)
     if problems:
         raise ScenarioError(_in_order(problems))
-    if overrides:  # the texts of a tour describe the file as it is written
-        scenario = replace(scenario, tour=None)
+    if overrides:  # tour and pair describe the file as it is written
+        scenario = replace(scenario, tour=None, pair={})
     written = canonical_text(scenario)
     # otherwise the lab made from it could not be opened again
     if len(written) > LARGEST_TEXT_CHARACTERS or sum(map(written.count, ",:\n[{")) > MOST_VALUES:

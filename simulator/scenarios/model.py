@@ -138,6 +138,9 @@ class Scenario:
     recording: str = ""  # digest of the recorded run that is played instead of a simulated one
     settings: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    pair: dict[str, str] = field(
+        default_factory=dict
+    )  # with, option, name, other; the run does not depend on it
     # every ordered pair, defaults filled in
     links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)
     commands: tuple[CommandSpec, ...] = ()

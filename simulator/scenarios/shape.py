@@ -48,7 +48,26 @@ def head() -> tuple[Key, ...]:
         ),
         Key("settings", "settings", "broker settings under the broker's own names, for every cluster"),
         Key("options", "options", "the lab's own switches for version-dependent or hypothetical behaviour"),
+        Key(
+            "pair",
+            "pair",
+            "the scenario from which this one differs in one option; the gallery shows both on one card",
+        ),
     )
+
+
+PAIR_KEYS = (
+    Key("with", "name", "name of the other scenario, which the card shows first", required=True),
+    Key("option", "option-name", "the option in which they differ", required=True),
+    Key(
+        "name",
+        "text",
+        "what the switch on the card calls this scenario, such as `as released`",
+        required=True,
+    ),
+    Key("other", "text", "what it calls the other one, such as `fixed`", required=True),
+)
+"""The keys of `pair`."""
 
 
 _LINK = (

@@ -51,6 +51,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Scenario:
         expect=scenario.compare.get(strategy.name, {}),
         compare={},
         tour=None,
+        pair={},
     )
     return replace(changed, canonical_text=canonical_text(changed))
 

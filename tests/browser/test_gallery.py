@@ -72,6 +72,49 @@ def test_start_here_lists_tours_in_order_and_opens_one_at_its_first_step(open_ga
     expect(bar).to_contain_text("1 of 11")
 
 
+FIXED = "Reassignment rounds after a session has left"
+RELEASED = f"{FIXED}: extra timers, as released"
+
+
+def test_a_pair_is_one_card_with_a_switch(open_gallery):
+    """By keyboard: the switch changes title, texts, figures and what is opened; a search and an address choose it."""
+    page = open_gallery()
+    switch = page.get_by_role("group", name="Differs in the option reassignmentTimers")
+    fixed, released = (switch.get_by_role("radio", name=name) for name in ("fixed", "as released"))
+    card = page.locator(".card").filter(has=switch)
+    assert card.locator("canvas").count() == 2
+    expect(card.locator("canvas:visible")).to_have_count(1)
+    expect(card.get_by_role("button", name=FIXED, exact=True)).to_be_visible()
+    expect(card.locator("[data-facts='groups-rounds-as-shipped']")).to_be_hidden()
+    fixed.focus()
+    page.keyboard.press("ArrowRight")
+    expect(released).to_be_checked()
+    expect(card.get_by_role("button", name=FIXED, exact=True)).to_be_hidden()
+    expect(card.get_by_role("button", name=RELEASED)).to_be_visible()
+    expect(card.get_by_text("with the released code (reassignmentTimers: multiply)")).to_be_visible()
+    expect(card.locator("[data-facts='groups-rounds-as-shipped']")).to_be_visible()
+
+    search = page.get_by_label("Search")
+    search.fill("reassignment rounds after a session")
+    expect(page.locator(".card:visible")).to_have_count(1)
+    expect(card.locator("[data-part=why]:visible")).to_have_text("matches: fixed, as released")
+    expect(page.get_by_role("status").filter(has_text="2 of")).to_be_visible()
+    expect(released).to_be_checked(), "both match, so the choice is kept"
+    fixed.check(force=True)
+    search.fill("extra timers")
+    expect(card.locator("[data-part=why]:visible")).to_have_text("matches: as released")
+    expect(released).to_be_checked()
+    search.fill("")
+    expect(card.locator("[data-part=why]:visible")).to_have_count(0)
+
+    page.evaluate("() => { location.hash = 'new-schema-before'; }")
+    title = "Schema registered in one region only, before PIP-433"
+    expect(page.get_by_role("button", name=title)).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    expect(page.locator(".here b")).to_have_text(title)
+
+
 def test_arrows_move_from_card_to_card_and_enter_opens(open_gallery):
     page = open_gallery()
     page.get_by_label("Search").focus()
@@ -151,7 +194,9 @@ def test_the_gallery_works_without_scripts(browser: Browser, site: Site):
     assert about.locator("summary span").bounding_box()["height"] > short["height"], (
         "clamped until it is opened"
     )
-    page.get_by_role("button", name="Three regions: each snapshot takes two rounds", exact=True).click()
+    page.locator(".switch").filter(has_text="reassignmentTimers").get_by_text("as released").click()
+    expect(page.get_by_role("button", name=FIXED, exact=True)).to_be_hidden()
+    page.get_by_role("button", name=RELEASED).click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     context.close()
 

@@ -45,7 +45,7 @@ def lab_states(page: Any, address: str) -> Iterator[str]:
     yield "no labs"
     for scenario in ("region-down", "local-subscription-earliest"):
         page.goto(address)
-        page.locator(f".card[data-scenario={scenario}] .open").click()
+        page.locator(f".card [data-scenario={scenario}] .open").click()
         page.wait_for_url(re.compile(r"/labs/\w+/"))
         wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.get_by_role("button", name="Share").click()

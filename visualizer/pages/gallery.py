@@ -43,7 +43,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
             "name": name,
             "title": name.replace("-", " ").capitalize(),
             "words": FAMILY_MECHANISMS.get(name, ""),
-            "scenarios": members,
+            "cards": _cards(members),
         }
         for name, members in families.items()
     ]
@@ -58,6 +58,24 @@ def gallery(request: HttpRequest) -> HttpResponse:
             **recordings_shown(),
         },
     )
+
+
+def _cards(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cards of a family: one for each scenario, and one for both of a pair.
+
+    The card of a pair has the place of the scenario that it shows first. `option` is where the two differ.
+    """
+    seconds = {one["pair"]["with"]: one for one in shown if one["pair"]}
+    cards = []
+    for one in shown:
+        second = seconds.get(one["name"])
+        if second is not None:
+            pair = second["pair"]
+            sides = [{**one, "side": pair["other"]}, {**second, "side": pair["name"]}]
+            cards.append({"sides": sides, "option": pair["option"]})
+        elif not one["pair"]:
+            cards.append({"sides": [one], "option": ""})
+    return cards
 
 
 def recordings_shown() -> dict[str, list[dict[str, Any]]]:
@@ -132,6 +150,7 @@ def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
         "seed": scenario.seed,
         "compared": bool(scenario.compare),
         "fails_over": any(command.do == "subscription.fail-over" for command in scenario.commands),
+        "pair": scenario.pair,
         "picture": picture,
     }
 

@@ -21,7 +21,7 @@ const PICTURES_AT_ONCE = 4;
  * @param {import("../render/dom.js").PageWindow} parts.window
  * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
  * @param {object[]} scenarios
- * @param {Map<string, HTMLElement>} cards by scenario
+ * @param {Map<string, import("./gallery_page.js").Card>} cards by scenario
  * @param {(reason: Error) => void} say
  */
 export function makePictures({ document, root, window, requests }, scenarios, cards, say) {
@@ -31,8 +31,9 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
     const theme = readTheme(window.getComputedStyle(document.documentElement));
     const ratio = window.devicePixelRatio || 1;
     for (const { name, picture } of some) {
-      const canvas = required(cards.get(name), "canvas");
-      const width = canvas.parentElement.clientWidth; // a canvas keeps the width with which it was painted
+      const { card } = cards.get(name);
+      const canvas = required(card, `canvas[data-picture="${name}"]`);
+      const width = card.clientWidth; // not the canvas's: it keeps the width with which it was painted, and half of a pair is hidden
       if (!picture || !width) continue;
       paintPicture(canvas, picture, theme, { ratio, width, height: CARD_HEIGHT_PX });
       canvas.classList.add("painted");
@@ -79,7 +80,7 @@ export function makeFacts({ document, root, window, requests }, scenarios, cards
 
   function guessed(name) {
     write();
-    required(cards.get(name), ".open").focus();
+    cards.get(name).open.focus();
   }
 
   async function ask() {

@@ -19,10 +19,11 @@ const LOOKED_AT = 1000;
 export function openGallery({ document, root, window, fetcher }) {
   const parts = { document, root, window, requests: makeRequests(fetcher, "") };
   const scenarios = JSON.parse(required(document, "#scenario-data").textContent);
-  const cards = new Map(allOf(root, ".card").map((card) => [card.dataset.scenario, card]));
+  const cards = findCards(root, scenarios);
   const filter = makeFilter(parts, scenarios, cards);
   const facts = makeFacts(parts, scenarios, cards, say);
   const pictures = makePictures(parts, scenarios, cards, say);
+  const showNamed = () => showScenario(cards.get(window.location.hash.slice(1)));
 
   facts.write();
   facts.ask();
@@ -30,10 +31,12 @@ export function openGallery({ document, root, window, fetcher }) {
   pictures.paint();
   pictures.ask();
   filter.apply();
+  showNamed();
+  window.addEventListener("hashchange", showNamed);
   root.addEventListener("submit", (event) => openScenario(parts, event, say));
   new window.ResizeObserver(() => pictures.paint()).observe(root);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => pictures.paint());
-  listenInGallery(document, filter.search, () => [...cards.values()].filter((card) => card.offsetParent).map((card) => required(card, ".open")), filter.showAll);
+  listenInGallery(document, filter.search, () => [...cards.values()].map(({ open }) => open).filter((open) => open.offsetParent), filter.showAll);
 
   function say(reason) {
     const failure = required(root, "[data-part=failure]");
@@ -74,13 +77,17 @@ function makeFilter({ document, root }, scenarios, cards) {
   }
 
   function apply() {
-    let shown = 0;
-    for (const scenario of scenarios) {
-      const hit = (family === null || scenario.family === family) && matches(scenario, search.value);
-      cards.get(scenario.name).hidden = !hit;
-      writeWhy(cards.get(scenario.name), hit ? whyMatched(scenario, search.value) : "");
-      shown += hit ? 1 : 0;
+    const hits = scenarios.filter((scenario) => (family === null || scenario.family === family) && matches(scenario, search.value));
+    for (const { card } of cards.values()) card.hidden = true;
+    for (const scenario of hits) {
+      const { card, about } = cards.get(scenario.name);
+      const pair = [...cards.values()].filter((one) => one.card === card);
+      const found = pair.length > 1 && search.value.trim() ? pair.filter(({ name }) => hits.some((hit) => hit.name === name)) : [];
+      card.hidden = false;
+      if (found.length && !found.some(({ radio }) => radio.checked)) found[0].radio.checked = true;
+      writeWhy(about, [found.length ? `matches: ${found.map(({ side }) => side).join(", ")}` : "", whyMatched(scenario, search.value)].filter(Boolean).join(" · "));
     }
+    const shown = hits.length;
     const recorded = allOf(root, ".recordings .card");
     for (const card of recorded) card.hidden = family !== null || !card.textContent.toLowerCase().includes(search.value.trim().toLowerCase());
     for (const section of allOf(root, ".family")) section.hidden = allOf(section, ".card").every((card) => card.hidden);
@@ -91,9 +98,38 @@ function makeFilter({ document, root }, scenarios, cards) {
   return { apply, search, showAll };
 }
 
+/**
+ * @typedef {object} Card what the page shows of one scenario; the two scenarios of a pair have one `card`
+ * @property {string} name
+ * @property {HTMLElement} card
+ * @property {HTMLElement} about the part with texts and figures
+ * @property {HTMLElement} open the button
+ * @property {HTMLInputElement | null} radio the switch of a pair that shows this scenario
+ * @property {string} side what the switch calls it
+ */
+
+/** @returns {Map<string, Card>} by scenario */
+function findCards(root, scenarios) {
+  const cardOf = ({ name }) => {
+    const form = required(root, `.card form[data-scenario="${name}"]`);
+    const card = form.closest(".card");
+    const radio = /** @type {HTMLInputElement | null} */ (card.querySelector(`input[value="${name}"][type=radio]`));
+    return { name, card, about: required(card, `div[data-scenario="${name}"]`), open: required(form, ".open"), radio, side: radio?.parentElement.textContent.trim() ?? "" };
+  };
+  return new Map(scenarios.map((scenario) => [scenario.name, cardOf(scenario)]));
+}
+
+/** Shows the scenario that the page's address names, also on the card of a pair. @param {Card | undefined} shown */
+function showScenario(shown) {
+  if (!shown) return;
+  if (shown.radio) shown.radio.checked = true;
+  shown.card.scrollIntoView({ block: "center", behavior: "instant" });
+  shown.open.focus({ preventScroll: true });
+}
+
 /** Says on a card why it matches the search. */
-function writeWhy(card, words) {
-  const line = required(card, "[data-part=why]");
+function writeWhy(about, words) {
+  const line = required(about, "[data-part=why]");
   line.hidden = words === "";
   setText(line, words);
 }
