@@ -93,6 +93,7 @@ class TourQuestion:
     answer: str
     kind: str = "number"
     unit: str = ""
+    cluster: str = ""  # in whose log a position lies
 
 
 @dataclass(frozen=True, slots=True)

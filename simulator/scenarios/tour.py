@@ -49,6 +49,7 @@ ASK_KEYS = (
     ),
     Key("kind", "choice", "what is entered", choices=("number", "position"), default="number"),
     Key("unit", "text", "what the number counts, such as `duplicates`"),
+    Key("cluster", "name", "the cluster in whose log a position lies, where it can be clicked"),
 )
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -173,6 +174,7 @@ class _Steps:
         if values is BAD:
             return None
         self._check_placeholder(node.value["answer"], f"{path}.answer", values["answer"], when)
+        self._check_cluster(node, path, values)
         for placeholder in placeholders(values["question"]):
             self._check_placeholder(node.value["question"], f"{path}.question", placeholder, when)
         for name in ("question", "unit"):
@@ -180,6 +182,22 @@ class _Steps:
                 most = limits.TOUR_QUESTION_CHARACTERS
                 _check_length(self.reader, node.value[name], f"{path}.{name}", most)
         return TourQuestion(**values)
+
+    def _check_cluster(self, node: Node, path: str, values: dict[str, Any]) -> None:
+        sites, cluster = self.reader.names.sites, values.get("cluster")
+        if (values.get("kind") == "position") != (cluster is not None):
+            what = "asks for a position" if cluster is None else "asks for a number"
+            right = "name the cluster in whose log it lies" if cluster is None else "leave cluster out"
+            self.reader.fail(node, path, what, right, at_key=True)
+        elif cluster is not None and cluster not in sites:
+            right = suggestion(cluster, sites)
+            self.reader.fail(
+                node.value["cluster"],
+                f"{path}.cluster",
+                f'there is no cluster "{cluster}"',
+                right,
+                "unknown-name",
+            )
 
     def _check_order(self, node: Node, path: str, at_us: int) -> None:
         if at_us < self._last_us:

@@ -38,8 +38,9 @@ Numbers of the run are placeholders, which the run fills in: `{{at}}`, the step'
 `{{row.sequence_id}}`, a column of its event, and of two columns `{{row.position}}`, `{{row.to_position}}`,
 `{{row.message}}`; `{{end.PATH}}` and `{{now.PATH}}`, paths into the summary of the whole run or of the run
 so far; `{{forecast.billing.us-east.duplicates}}`, the forecast at that instant; `{{setting.NAME}}`, a
-broker setting. Durations get their unit, a list its length. A test plays the tour of every built-in
-scenario and checks every number in its texts.
+broker setting. Durations get their unit, a list its length. The answer to a question is a number or, with
+`kind: position`, a position in the log of `cluster`, which the page lets the learner click.
+A test plays the tour of every built-in scenario and checks every number in its texts.
 """
 
 TOUR_LIMITS = {

@@ -29,7 +29,8 @@ class ResolvedStep:
     """A step as a page plays it.
 
     `slow_from_us` is the instant from which playback is slow: that of the first cause of its event shortly
-    before it. `row` is the event, None for a step at an instant. `ask` holds question, kind, unit and answer.
+    before it. `row` is the event, None for a step at an instant. `ask` holds question, kind, unit, answer and
+    cluster.
     """
 
     title: str
@@ -99,6 +100,7 @@ def _resolved(
             "kind": ask.kind,
             "unit": ask.unit,
             "answer": figures.shown(ask.answer),
+            "cluster": ask.cluster,
         }
     named = MESSAGE.fullmatch(step.highlight)
     return ResolvedStep(

@@ -64,7 +64,7 @@ def test_start_here_lists_tours_in_order_and_opens_one_at_its_first_step(open_ga
     tours = page.get_by_role("region", name="Start here").get_by_role("button")
     expect(tours).to_have_count(6)
     expect(tours.nth(0)).to_contain_text("Your first failover")
-    expect(tours.nth(0)).to_contain_text("4 min, 9 steps")
+    expect(tours.nth(0)).to_contain_text("5 min, 10 steps")
     tours.nth(1).click()
     page.wait_for_url("**/labs/**")
     bar = page.get_by_role("region", name="Guided tour")
@@ -82,7 +82,7 @@ def test_a_pair_is_one_card_with_a_switch(open_gallery):
     switch = page.get_by_role("group", name="Differs in the option reassignmentTimers")
     fixed, released = (switch.get_by_role("radio", name=name) for name in ("fixed", "as released"))
     card = page.locator(".card").filter(has=switch)
-    assert card.locator("canvas").count() == 2
+    expect(card.locator("canvas")).to_have_count(2)
     expect(card.locator("canvas:visible")).to_have_count(1)
     expect(card.get_by_role("button", name=FIXED, exact=True)).to_be_visible()
     expect(card.locator("[data-facts='groups-rounds-as-shipped']")).to_be_hidden()

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_access import findings, findings_in_both_themes
-
 NAME = "periodic-snapshots"
-STEPS = 9
-ASKED = 6
-TOUR_PARTS = "{ include: [['.tour-bar'], ['.watch']] }"
-"""The tour's own parts; the rest of the page has its own test."""
+STEPS = 10
+POSITION_ASKED, ASKED = 5, 7
 
 
 @pytest.fixture
@@ -43,27 +39,68 @@ def reached(lab, number: int) -> None:
     lab.at_rest()
 
 
-def test_a_tour_can_be_completed_by_keyboard_alone(lab):
+def test_the_last_step_ends_the_tour_and_the_lab_stays(lab):
+    """By keyboard alone; `test_tours_played.py` plays every step."""
     start(lab)
-    instants = []
-    for number in range(1, STEPS + 1):
-        reached(lab, number)
-        instants.append(lab.state("state.at_us"))
-        if number == ASKED:
-            lab.page.keyboard.type("12")
-            lab.page.keyboard.press("Enter")
-        elif number == ASKED + 1:
-            expect(lab.page.locator(".tour-words")).to_contain_text(
-                "Your prediction: 12. In this run: 19 duplicates."
-            )
-            lab.page.keyboard.press("PageDown")
-        elif number < STEPS:
-            lab.page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
-    assert instants == sorted(instants) and instants[-1] == 8_000_000
+    reached(lab, 1)
     assert lab.page.locator(".tour-words").get_attribute("role") == "status", "it is read aloud"
+    lab.page.get_by_role("button", name=f"Step {STEPS}: What the failover cost").press("Enter")
+    reached(lab, STEPS)
     lab.page.keyboard.press("PageDown")
     expect(lab.page.get_by_role("region", name="Guided tour")).to_be_hidden()
     assert lab.state("state.at_us") == 8_000_000 and "#" not in lab.page.url
+
+
+def point_of(lab, words: str) -> dict[str, float]:
+    """A point of the logs over which the picture says these words."""
+    box = lab.page.locator("[data-part=moving]").bounding_box()
+    for down in range(20, int(box["height"]), 40):
+        for right in range(150, int(box["width"]), 8):
+            lab.page.mouse.move(box["x"] + right, box["y"] + down)
+            if words in (lab.page.locator("[data-part=moving]").get_attribute("title") or ""):
+                return {"x": box["x"] + right, "y": box["y"] + down}
+    raise AssertionError(f"nothing in the picture says {words}")
+
+
+def test_a_position_is_predicted_by_keys_and_compared_by_what_it_covers(lab):
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}#tour={POSITION_ASKED}")
+    reached(lab, POSITION_ASKED)
+    field = lab.page.get_by_role("textbox", name="Which mark-delete position")
+    chosen = lab.page.locator("[data-part=tour-chosen]")
+    expect(field).to_be_focused()
+    expect(lab.page.locator("[data-part=tour-hint]")).to_contain_text("Click a message in the log of us-east")
+    plain = lab.at_rest().page.locator("canvas[data-part=still]").evaluate("(one) => one.toDataURL()")
+    lab.page.keyboard.press("ArrowLeft")
+    expect(chosen).to_have_text("192:23, up to shop/20")
+    lab.page.keyboard.press("ArrowLeft")
+    expect(field).to_have_value("192:19")
+    expect(chosen).to_have_text("192:19, up to shop/19")
+    lab.page.keyboard.press("Home")
+    expect(chosen).to_have_text("192:-1, before the first message")
+    lab.page.keyboard.press("End")
+    lab.page.get_by_role("button", name="One message earlier").click()
+    lab.at_rest()
+    assert lab.page.locator("canvas[data-part=still]").evaluate("(one) => one.toDataURL()") != plain
+    lab.page.keyboard.press("Enter")
+    reached(lab, POSITION_ASKED + 1)
+    expect(lab.page.locator("[data-part=tour-revealed]")).to_have_text(
+        "Your prediction, 192:19, is right: it covers the same messages as 192:20."
+    )
+
+
+def test_a_position_is_predicted_by_a_click_in_its_log(make_lab):
+    lab = make_lab("ack-hole-delayed-message", reduced_motion="reduce").open()
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}#tour=2")
+    field = lab.page.get_by_role("textbox", name="Where will the mark-delete position")
+    expect(field).to_be_focused()
+    lab.at_rest()
+    lab.page.mouse.click(**point_of(lab, "predict 1234:20, up to shop/14"))
+    expect(field).to_have_value("1234:20")
+    expect(lab.page.get_by_role("region", name="Inspector")).to_be_hidden()
+    expect(field).to_be_focused()
+    lab.page.keyboard.press("Enter")
+    expect(lab.page.locator("[data-part=tour-revealed]")).to_have_text("Your prediction is right: 1234:20.")
+    assert lab.troubles == []
 
 
 def test_going_back_seeks_and_the_event_of_a_step_is_highlighted(lab):
@@ -127,21 +164,3 @@ def test_a_viewer_is_told_why_the_tour_does_not_start(lab, make_lab):
         "Only the owner can play the tour"
     )
     assert viewer.troubles == []
-
-
-@pytest.mark.parametrize(
-    ("viewport", "judged"),
-    [({"width": 1440, "height": 900}, findings_in_both_themes), ({"width": 390, "height": 844}, findings)],
-    ids=["wide", "phone"],
-)
-def test_a_tour_has_no_findings_and_fits(make_lab, viewport, judged):
-    lab = make_lab(NAME, viewport=viewport, color_scheme="light", reduced_motion="reduce").open()
-    found = judged(lab.page, TOUR_PARTS)
-    start(lab)
-    for number in range(1, ASKED + 1):
-        reached(lab, number)
-        if number < ASKED:
-            lab.page.keyboard.press("PageDown")
-    assert found + judged(lab.page, TOUR_PARTS) == []
-    assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= viewport["width"]
-    assert lab.troubles == []

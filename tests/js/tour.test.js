@@ -44,7 +44,11 @@ test("the answer is shown beside the prediction", () => {
   assert.equal(revealed(ask, "12"), "Your prediction: 12. In this run: 1,200 duplicates.");
   assert.equal(revealed(ask, "1200"), "Your prediction is right: 1,200 duplicates.");
   assert.equal(revealed(ask, null), "In this run: 1,200 duplicates.");
-  assert.equal(revealed({ kind: "position", unit: "", answer: "1:4" }, "1:4"), "Your prediction is right: 1:4.");
+  assert.equal(revealed({ ...ask, answer: "1" }, "2"), "Your prediction: 2. In this run: 1 duplicate.");
+  const position = { kind: "position", unit: "", answer: "1:4" };
+  assert.equal(revealed(position, "1:4", true), "Your prediction is right: 1:4.");
+  assert.equal(revealed(position, "1:3"), "Your prediction: 1:3. In this run: 1:4.");
+  assert.equal(revealed(position, "1:3", true), "Your prediction, 1:3, is right: it covers the same messages as 1:4.");
 });
 
 test("the lab is on the way, there, or stopped by the viewer", () => {

@@ -95,6 +95,14 @@ def finished(text: str) -> World:
         ("at: 1s,", "at: 1s, highlight: p1,", "tour.steps[0].highlight", '"p1" is no message'),
         ("How many?", "x" * 161, "tour.steps[2].ask.question", "has 161 characters"),
         ('answer: "end.', 'answer: "finally.', "tour.steps[2].ask.answer", "is no placeholder"),
+        ("unit: dup", "kind: position, unit: dup", "tour.steps[2].ask", "asks for a position"),
+        ("unit: dup", "cluster: a, unit: dup", "tour.steps[2].ask", "asks for a number"),
+        (
+            "unit: dup",
+            "kind: position, cluster: c, unit: dup",
+            "tour.steps[2].ask.cluster",
+            'there is no cluster "c"',
+        ),
     ],
 )
 def test_a_problem_is_reported_at_its_line(old: str, new: str, path: str, words: str):
@@ -156,6 +164,7 @@ def test_steps_stop_at_their_instants_with_the_figures_of_the_run():
         "kind": "number",
         "unit": "duplicates",
         "answer": str(duplicates),
+        "cluster": "",
     }
     assert four.text == "The period is 1 s."
 

@@ -60,10 +60,10 @@ def resolved(seed: int) -> list[dict[str, Any]]:
 
 
 async def test_the_answer_has_the_steps_of_the_whole_run_wherever_the_lab_is(lab, page):
-    assert page.welcome["tour"] == {"title": "Your first failover", "minutes": 4, "steps": 9}
+    assert page.welcome["tour"] == {"title": "Your first failover", "minutes": 5, "steps": 10}
     body = await finished(lab)
     assert body["state"] == "done" and body["words"] == "" and body["branch"] == 0
-    assert body["steps"] == resolved(seed=1) and len(body["steps"]) == 9
+    assert body["steps"] == resolved(seed=1) and len(body["steps"]) == 10
     assert (await page.seek(1_000_000))["at_us"] == 1_000_000, "the lab itself was not run"
 
 
@@ -98,7 +98,7 @@ async def test_a_tour_that_does_not_fit_its_run_fails_with_the_step(hub):
     text = load_scenario(NAME).canonical_text.replace("type: failover.started", "type: ledger.closed")
     body = await finished(await lab_of(yaml=text))
     assert body["state"] == "failed" and body["steps"] == []
-    assert body["words"].startswith("Step 7 of the tour, “The failover”")
+    assert body["words"].startswith("Step 8 of the tour, “The failover”")
 
 
 async def test_a_lab_plays_up_to_an_instant_and_pauses_there(page):

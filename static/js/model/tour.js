@@ -11,7 +11,7 @@
  * @property {object | null} row the step's event
  * @property {[string, number] | null} message message to highlight instead
  * @property {string} panel panel to show, or ""
- * @property {{question: string, kind: string, unit: string, answer: string} | null} ask
+ * @property {{question: string, kind: string, unit: string, answer: string, cluster: string} | null} ask `cluster`: in whose log a position lies
  */
 
 /** Wall time in which playback reaches the slow part before an event, and in which it plays that part, s. */
@@ -53,11 +53,18 @@ export function readGuess(kind, typed) {
   return /^\d{1,9}$/.test(digits) ? { guess: String(Number(digits)), problem: "" } : { guess: null, problem: "Write a whole number, or leave it empty." };
 }
 
-/** @param {{kind: string, unit: string, answer: string}} ask @param {string | null | undefined} guess @returns {string} the run's answer beside the learner's */
-export function revealed({ kind, unit, answer }, guess) {
-  const shown = unit ? `${answer} ${unit}` : answer;
+/**
+ * The run's answer beside the learner's.
+ * @param {{kind: string, unit: string, answer: string}} ask
+ * @param {string | null | undefined} guess
+ * @param {boolean} [same] whether the two positions cover the same messages
+ * @returns {string}
+ */
+export function revealed({ kind, unit, answer }, guess, same = false) {
+  const shown = unit ? `${answer} ${answer === "1" ? unit.replace(/s$/, "") : unit}` : answer;
   if (guess === null || guess === undefined) return `In this run: ${shown}.`;
   const right = kind === "position" ? guess === answer : Number(guess) === Number(answer.replace(/,/g, ""));
+  if (same && !right) return `Your prediction, ${guess}, is right: it covers the same messages as ${answer}.`;
   return right ? `Your prediction is right: ${shown}.` : `Your prediction: ${guess}. In this run: ${shown}.`;
 }
 

@@ -118,7 +118,7 @@ function makeAround(parts, { appearance, ask, controls, lights, plotly, protocol
   }
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
-  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, onRoom: redraw });
+  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, onRoom: redraw });
   return { landmarks, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, questions: makeQuestionButtons(root, panels) };
 }
 

@@ -37,6 +37,16 @@
  * @property {() => void} failOver
  * @property {(look: object) => void} look shows the thing of a menu item in the inspector
  * @property {(row: object) => {says: string, act: () => void}[]} [actsOfRow] actions that are offered for a row of the list
+ * @property {Predictions} [predictions] for protocols with positions in a log
+ */
+/** @typedef {{cluster: string, choose: (position: string) => void}} Asked a question that a click in the lane of a cluster answers */
+/**
+ * @typedef {object} Predictions how the viewer chooses a position in a log
+ * @property {(asked: Asked | null) => void} ask clicks choose a position until it is called with null
+ * @property {(mark: {cluster: string, position: string} | null) => void} show marks a position in the picture
+ * @property {(cluster: string, position: string, by: number) => string} beside the position some messages further
+ * @property {(cluster: string, position: string) => string} words what a position covers, "" for none
+ * @property {(cluster: string, one: string, other: string) => boolean} same whether two positions cover the same messages
  */
 
 import { PROTOCOLS, protocolOf } from "../protocols/table.js";
@@ -70,6 +80,7 @@ export function makeProtocolView(tools) {
     forgetBranch: () => views.forEach((view) => view.forgetBranch?.()),
     failOver: () => now()?.failOver(),
     look: (look) => now().look(look),
+    predictions: () => now()?.predictions ?? null,
     actsOfRow: (row) => now().actsOfRow?.(row) ?? [],
   };
 }

@@ -1,6 +1,7 @@
 /** The bar of a guided tour in the footer: title, text, place in the tour, and the question of a step. */
 
 import { element, required, setText } from "../render/dom.js";
+import { makePositionField } from "./tour_position.js";
 
 /**
  * @param {Document} document
@@ -38,6 +39,8 @@ export function makeTourBar(document, bar, on) {
         else button.removeAttribute("aria-current");
       });
     },
+    /** @param {string} answer the answer to the question of the step before, when more of the run is known */
+    reveal: (answer) => setText(revealed, answer),
     /** What the lab does for the tour now, and the words of the button that goes on. */
     say(words, button) {
       setText(status, words);
@@ -52,6 +55,10 @@ function makeQuestionOf(bar, on) {
   const form = required(bar, "form[data-part=tour-ask]");
   const [question, unit, problem] = ["question", "unit", "problem"].map((part) => required(form, `[data-part=tour-${part}]`));
   const field = required(form, "input[name=guess]");
+  const focus = () => {
+    if (!bar.ownerDocument.defaultView.matchMedia("(pointer: coarse)").matches) field.focus({ preventScroll: true }); // on a phone the keyboard would cover the picture
+  };
+  const position = makePositionField(form, field, focus);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     on.answer(field.value);
@@ -73,9 +80,15 @@ function makeQuestionOf(bar, on) {
   }
 
   return {
-    /** Shows the question of a step, or none. @param {import("../model/tour.js").TourStep["ask"]} asked @param {string | null | undefined} guess */
-    ask(asked, guess) {
+    /**
+     * Shows the question of a step, or none.
+     * @param {import("../model/tour.js").TourStep["ask"]} asked
+     * @param {string | null | undefined} guess
+     * @param {import("./protocol_view.js").Predictions | null} [predictions] of the picture, in which a position is chosen
+     */
+    ask(asked, guess, predictions = null) {
       form.hidden = asked === null;
+      position.end();
       if (asked === null) return;
       setText(question, asked.question);
       setText(unit, asked.unit);
@@ -83,7 +96,8 @@ function makeQuestionOf(bar, on) {
       field.inputMode = asked.kind === "number" ? "numeric" : "text";
       field.placeholder = asked.kind === "number" ? "" : "ledger:entry";
       refuse("");
-      if (!bar.ownerDocument.defaultView.matchMedia("(pointer: coarse)").matches) field.focus({ preventScroll: true }); // on a phone the keyboard would cover the picture
+      if (asked.kind === "position" && predictions) position.begin(asked.cluster, predictions);
+      focus();
     },
     /** Says what is wrong with the entry; "" for nothing. */
     refuse,

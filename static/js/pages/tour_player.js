@@ -25,6 +25,7 @@ const BUSY = 503;
  * @property {() => void} wake requests one more drawing
  * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light highlights a row or a message; null clears the highlight
  * @property {(panel: string) => void} showPanel
+ * @property {() => import("./protocol_view.js").Predictions | null} predictions of the protocol's picture, null without positions
  * @property {() => boolean} calm whether the viewer wants little motion: then the lab jumps instead of playing
  * @property {() => void} onRoom called when the bar appeared or disappeared, because heights have changed
  */
@@ -159,10 +160,9 @@ function show(held, jump) {
   const { parts, view, open } = held;
   const { window } = parts;
   const step = stepOf(held);
-  const before = open.at > 0 ? open.tour.steps[open.at - 1].ask : null;
   open.reached = false;
   view.ask(null, null);
-  view.show(open.tour.steps, open.at, before ? revealed(before, open.guesses.get(open.at - 1)) : "");
+  view.show(open.tour.steps, open.at, answerBefore(held));
   window.history.replaceState(null, "", window.location.pathname + window.location.search + tourFragment(open.at + 1));
   if (step.panel) parts.showPanel(step.panel);
   parts.light(null);
@@ -171,6 +171,16 @@ function show(held, jump) {
   else seek(held);
   view.say(...wordsOf(held, progressNow(held)));
   parts.wake();
+}
+
+/** The answer to the question of the step before, or ""; a predicted position is marked in the picture. */
+function answerBefore({ open, parts }) {
+  const before = open.at > 0 ? open.tour.steps[open.at - 1].ask : null;
+  const guess = open.guesses.get(open.at - 1);
+  const predictions = parts.predictions();
+  const chosen = before?.kind === "position" && guess ? { cluster: before.cluster, position: guess } : null;
+  predictions?.show(chosen);
+  return before ? revealed(before, guess, Boolean(chosen && predictions?.same(chosen.cluster, guess, before.answer))) : "";
 }
 
 function play({ open, parts }, playing) {
@@ -224,6 +234,8 @@ function leave(held) {
   const { open, parts, bar } = held;
   if (!open) return;
   const { getState, link, root, window } = parts;
+  held.view.ask(null, null);
+  parts.predictions()?.show(null);
   if (getState().playing) link.pause();
   link.keeps_run = false;
   if (open.speed !== getState().speed) link.speed(open.speed);
@@ -254,7 +266,8 @@ function reach(held) {
   open.reached = true;
   if (message) parts.light({ row: row ?? { seq: null }, message: { producer: message[0], number: message[1] } });
   else if (seq !== null) parts.light({ row, message: null });
-  view.ask(ask, open.guesses.get(open.at));
+  view.reveal(answerBefore(held));
+  view.ask(ask, open.guesses.get(open.at), parts.predictions());
 }
 
 /** @returns {[string, string]} the line about the lab, and the button that goes on */

@@ -18,6 +18,7 @@ import { makeAckSync } from "../render/ack_sync.js";
 import { clusterMenu, consumerMenu, delayOf, dropOf, flightMenu } from "../transport/fault_menus.js";
 import { makeFailover } from "./failover.js";
 import { makeLooks } from "./looks.js";
+import { makePredictions } from "./predictions.js";
 
 const PICTURE_BUTTONS = ["magnify", "reduce", "follow", "together"];
 const TIME_BUTTONS = { "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" };
@@ -41,15 +42,17 @@ export function makePulsarView(tools) {
   const tiles = makeTiles({ get: requests.get, base, onTile: wake });
   const asking = { get: requests.get, base, onAnswer: wake };
   const looks = makeLooks(tools);
+  const predictions = makePredictions(tools);
   const on = {
     onCluster: (cluster, anchor) => menus.show(clusterMenu(menus.state(), getWatched(), cluster), anchor),
     onConsumer: (cluster, anchor) => menus.show(consumerMenu(menus.state(), getWatched(), cluster), anchor),
     onLink: (pair, anchor) => menus.show(linkMenu(menus.state(), pair), anchor),
     onFlight: (flight, anchor) => menus.show(flightMenu(flight), anchor),
-    onThing: looks.showThing,
+    onThing: (thing) => predictions.take(thing) || looks.showThing(thing),
     ...onDraggedMarker(tools),
     onChange: wake,
-    say: (thing) => wordsOfThing(getState(), getWatched(), thing),
+    say: (thing) => predictions.say(thing) ?? wordsOfThing(getState(), getWatched(), thing),
+    prediction: predictions.shown,
   };
   const stage = makeStage(document, root, on, tiles);
   const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages(asking), makeCurveWindow(asking));
@@ -86,6 +89,7 @@ export function makePulsarView(tools) {
     older: (state) => olderCells(stage.scene(), state, tiles),
     forgetBranch: tiles.clear,
     failOver: failover.show,
+    predictions,
     look: ({ marker }) => looks.showMarker(marker),
     actsOfRow: (row) => (row.marker === undefined ? [] : [{ says: "Inspect the marker", act: () => looks.showMarker(row.marker) }]),
   };

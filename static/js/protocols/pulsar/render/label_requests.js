@@ -29,9 +29,10 @@ const THREAD_WORDS = { applied: "applied", used: "used, update in flight", ready
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
+ * @param {import("./prediction.js").Prediction | null} prediction
  * @returns {import("../../../layout/labels.js").LabelRequest[]} with runs as labels
  */
-export function labelRequests(scene, state, measure, line) {
+export function labelRequests(scene, state, measure, line, prediction) {
   const requests = [];
   const ask = (priority, runs, anchor, ways, shorter = []) => {
     const forms = [runs, ...shorter].map((label) => {
@@ -49,10 +50,21 @@ export function labelRequests(scene, state, measure, line) {
   });
   for (const thread of scene.threads) askThread(scene, state, thread, ask);
   askWash(scene, ask);
+  if (prediction) askPrediction(scene, prediction, ask);
   return requests;
 }
 
 const anchorAt = (plane, lane, along, offset) => ({ x: xOf(plane, lane, along, offset), y: yOf(plane, lane, along, offset) });
+
+/** Labels the position that the viewer predicts. */
+function askPrediction({ plane, lanes }, { cluster, index }, ask) {
+  const lane = plane.lanes.find(({ name }) => name === cluster);
+  if (!lane || index === null) return;
+  const along = farEdge(lanes[lane.name].strip, index);
+  if (along < plane.a0 - 1) return;
+  const anchor = anchorAt(plane, lane, along, plane.turned ? plane.cell + 16 : -plane.lift - 7 * plane.scale);
+  ask(PRIORITY.hole, [{ text: "prediction", weight: 600, colour: "ink" }], anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : ["above", "aboveLeft", "aboveRight"]);
+}
 
 function askCursor(scene, lane, ask) {
   const { plane } = scene;

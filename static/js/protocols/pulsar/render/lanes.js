@@ -13,6 +13,7 @@ import { drawLedgers } from "./ledgers.js";
 import { drawLit } from "./lit.js";
 import { labelRequests } from "./label_requests.js";
 import { drawArcs } from "./links.js";
+import { drawPrediction } from "./prediction.js";
 import { bracketBoxes, drawBrackets, drawFlags, drawPins, drawRail, drawDuplicates } from "./rails.js";
 import { drawShares, drawStrip } from "./strip.js";
 import { drawThreads, drawWash, threadBoxes } from "./threads.js";
@@ -22,18 +23,18 @@ import { drawThreads, drawWash, threadBoxes } from "./threads.js";
  * @param {import("../layout/scene.js").Scene} scene
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../../../render/theme.js").Theme} theme
- * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null, chosen?: import("../../../render/marks.js").Chosen | null}} given
+ * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null, chosen?: import("../../../render/marks.js").Chosen | null, prediction?: import("./prediction.js").Prediction | null}} given
  */
-export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit, chosen }) {
+export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit, chosen, prediction = null }) {
   const { width, height } = scene.plane;
   const given = { width, height, ground: theme.ink.bg, part: "lanes", chosen };
-  paintWithChosen(prepared(canvas, width, height, ratio), given, (context) => paintAll(context, scene, state, theme, { tiles, lit }));
+  paintWithChosen(prepared(canvas, width, height, ratio), given, (context) => paintAll(context, scene, state, theme, { tiles, lit, prediction }));
 }
 
 /** By lane, from back to front. Each begins without a mark, so that a part that names none is noticed by the tests. */
 const LANE_PARTS = [drawStrip, drawLedgers, drawRail, drawDown, drawDuplicates, drawBrackets, drawFlags, drawLit];
 
-function paintAll(context, scene, state, theme, { tiles, lit }) {
+function paintAll(context, scene, state, theme, { tiles, lit, prediction }) {
   const { plane } = scene;
   drawWash(context, scene, theme);
   for (const lane of plane.lanes) {
@@ -47,12 +48,13 @@ function paintAll(context, scene, state, theme, { tiles, lit }) {
   markAs(context, null);
   drawThreads(context, scene, theme, lit);
   for (const lane of plane.lanes) drawPins(context, scene, lane, theme);
+  drawPrediction(context, scene, theme, prediction);
   markAs(context, null);
   drawArcs(context, scene, theme, state.view);
-  paintLabels(context, scene, state, theme);
+  paintLabels(context, scene, state, theme, prediction);
 }
 
-function paintLabels(context, scene, state, theme) {
+function paintLabels(context, scene, state, theme, prediction) {
   const { plane } = scene;
   const measure = makeMeasure(context, theme);
   const line = Math.round(theme.label * 1.25);
@@ -69,6 +71,6 @@ function paintLabels(context, scene, state, theme) {
         { x: 0, y: 0, width: plane.a0 - 14, height: plane.height },
       ];
   const lines = [...threadBoxes(scene), ...plane.lanes.flatMap((lane) => bracketBoxes(scene, lane, theme))];
-  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...beside], 6, lines);
+  const placed = placeLabels(labelRequests(scene, state, measure, line, prediction), plane, [...strips, ...flags, ...beside], 6, lines);
   drawLabels(context, placed, theme, measure);
 }

@@ -70,6 +70,17 @@ const dashedOutline = (colour) => (context, { theme }) => {
   context.setLineDash([]);
 };
 
+function dashedLine(context, colour) {
+  context.strokeStyle = colour;
+  context.lineWidth = 2;
+  context.setLineDash([4, 3]);
+  context.beginPath();
+  context.moveTo(4, 1);
+  context.lineTo(4, 18);
+  context.stroke();
+  context.setLineDash([]);
+}
+
 /** @type {LegendItem[]} */
 const LOG = [
   { words: "messages", term: "message", marks: ["message"], says: "A message. Colour and shape show the region in which it was published.", group: "Log", width: (clusters) => 11 * Math.min(4, clusters.length), first: true, draw: (context, { theme, clusters }) => clusters.slice(0, 4).forEach((_, at) => cellAt(context, theme, at, 5 + at * 11, MIDDLE, theme.origin[at])) },
@@ -100,6 +111,7 @@ const LOG = [
 const CURSORS = [
   { words: "mark-delete", term: "mark-delete position", marks: ["mark-delete"], says: "The pin of a cursor: everything up to it is acknowledged.", group: "Cursors", width: 12, first: true, draw: (context, { theme }) => pin(context, 6, 5, 0, -1, 8, theme.ink.ink, theme.ink.bg, false) },
   { words: "acknowledged range", term: "cursor", marks: ["rail"], says: "The line under a lane is the cursor as it is stored: up to the mark-delete, then each individually deleted range.", group: "Cursors", width: 24, draw: bars("ink", [[0, 8, 13, 2.4], [17, 8, 6, 2.4]]) },
+  { words: "your prediction", term: "mark-delete position", marks: ["prediction"], says: "During a tour: a dashed frame around the lane in which you choose a position, and a dashed line at the chosen one.", group: "Cursors", width: 8, draw: (context, { theme }) => dashedLine(context, theme.ink.ink) },
   { words: "read position", term: "cursor", marks: ["read-position"], says: "The open pin: the next entry that the dispatcher reads.", group: "Cursors", width: 12, draw: (context, { theme }) => pin(context, 6, 5, 0, -1, 8, theme.ink.ink, theme.ink.bg, true) },
   { words: "acked in all regions", term: "mark-delete position", marks: ["wash"], says: "Grey background: left of the applied snapshot, everything is acknowledged in all regions of the snapshot.", group: "Cursors", width: 18, needs: "snapshots", first: true, draw: (context, { theme }) => (bars("sunk", [[0, 1, 18, 16]])(context, { theme }), thread("soft", [])(context, { theme })) },
   { words: "duplicates of a failover", term: "duplicates of a failover", marks: ["duplicates-forecast"], says: "A crimson double line: a failover now would deliver these messages again although they are acknowledged.", group: "Cursors", width: 18, needs: "peers", first: true, draw: bars("harm", [[0, 7, 18, 1.5], [0, 10.6, 18, 1.5]]) },

@@ -22,7 +22,7 @@ const CLICK_PX = 4;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {any} on onCluster, onConsumer, onLink, onFlight, onThing, onHold, onDelay and onDrop (a marker is dragged), onChange (requests a redraw), say (describes a thing)
+ * @param {any} on onCluster, onConsumer, onLink, onFlight, onThing, onHold, onDelay and onDrop (a marker is dragged), onChange (requests a redraw), say (describes a thing), prediction (what a tour asks for)
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
@@ -62,14 +62,14 @@ export function makeStage(document, root, on, tiles) {
     acts,
     /** Draws the static part if something has changed. */
     update(state, watched, theme, ratio, room, lit, chosen) {
-      const width = stage.clientWidth;
-      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq, [...(chosen?.marks ?? [])]].join("|");
+      const [width, prediction] = [stage.clientWidth, on.prediction()];
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq, [...(chosen?.marks ?? [])], prediction && JSON.stringify(prediction)].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
-      paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen });
+      paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen, prediction });
       headings.update(scene, state, theme, ratio);
       marks.update(scene, state);
       overview.hidden = scene.plane.turned;
