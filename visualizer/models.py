@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -109,6 +110,26 @@ class LabCommand(models.Model):
 
     def __str__(self) -> str:
         return f"{self.lab_id} #{self.number} {self.command.get('do')} at {self.at_us} µs"
+
+
+class Presentation(models.Model):
+    """A lab that is presented to a class, under a room code, for a limited time.
+
+    The code finds the lab as its viewing link does. The owner's token, and nothing else, makes a presenter.
+    """
+
+    code = models.CharField(primary_key=True, max_length=10, editable=False)
+    lab = models.OneToOneField(Lab, on_delete=models.CASCADE, related_name="presentation")
+    client = models.CharField(max_length=KEY_LENGTH, blank=True, default="", db_index=True)
+    ends_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.lab_id}"
+
+    def facts(self) -> dict[str, Any]:
+        """What the process that runs the lab needs to know: code, end, and seconds until then."""
+        left_s = (self.ends_at - timezone.now()).total_seconds()
+        return {"code": self.code, "ends_at": self.ends_at.isoformat(), "left_s": max(0, round(left_s))}
 
 
 class ScenarioPicture(models.Model):

@@ -7,6 +7,7 @@ from visualizer.comparisons import views as comparisons
 from visualizer.fidelity import views as fidelity
 from visualizer.pages import gallery, glossary, page_scripts, views
 from visualizer.pages import my_labs as mine
+from visualizer.presenting import views as presenting
 from visualizer.questions import questions
 from visualizer.questions.arguments import DIGITS
 from visualizer.setups import views as setups
@@ -57,6 +58,10 @@ urlpatterns = [
     path("labs/mine/", mine.listed, name="my-labs"),
     path("labs/<slug:lab_id>/", views.lab_page, name="lab"),
     path("run/", sharing.shared_run, name="shared-run"),
+    path("join/", presenting.join, name="join"),
+    path("join/<str:code>/", presenting.join, name="join-code"),
+    path("labs/<slug:lab_id>/present/", presenting.begin, name="present"),
+    path("labs/<slug:lab_id>/present/end/", presenting.end, name="end-presentation"),
     path("labs/<slug:lab_id>/run.json", sharing.run_document, name="run-document"),
     path("labs/<slug:lab_id>/scenario.yaml", sharing.scenario_file, name="scenario-file"),
     path("labs/<slug:lab_id>/trace.jsonl", sharing.trace_file, name="trace-file"),

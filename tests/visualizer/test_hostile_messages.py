@@ -56,6 +56,9 @@ fields: dict[str, st.SearchStrategy[Any]] = {
     "token": texts,
     "id": texts | numbers,
     "apart": st.booleans(),
+    "by": texts,
+    "shown": st.dictionaries(st.sampled_from(["panel", "choices", "lit", "item", "mark", "tour"]), values)
+    | values,
 }
 
 RAW = [

@@ -180,6 +180,48 @@ def test_a_lab_deleted_in_one_process_is_deleted_in_the_other(sites, redis_url):
         page.close()
 
 
+def test_a_presentation_is_seen_in_both_processes_and_outlives_the_presenters(sites, redis_url):
+    runs, shows = sites(redis_url, count=2)
+    lab = runs.open_lab(yaml=SCENARIO)
+    here = runs.page(lab, owner=False)
+    here.frame()  # so it is this process that runs the lab
+    code = shows.post(f"/labs/{lab['id']}/present/", token=lab["token"])["code"]
+    presenter, there = shows.page(lab), shows.page(lab, owner=False)
+    shown = {"panel": "time", "lit": {"seq": 5}, "tour": {"step": 2, "asks": False}}
+    presenter.send({"type": "present", "by": "teacher", "shown": shown})
+    for page in (here, there, presenter):
+        seen = page.until("presentation", lambda one: one["here"] and one["followers"] == 2)
+        assert (seen["code"], seen["by"], seen["shown"]) == (code, "teacher", shown)
+    there.send({"type": "present", "by": "pupil", "shown": {}})
+    assert there.until("error")["code"] == "not-owner"
+
+    shows.kill()
+    assert not here.until("presentation", lambda one: not one["here"])["followers"] > 1
+    back = runs.page(lab)
+    back.send({"type": "present", "by": "teacher", "shown": shown})
+    assert here.until("presentation", lambda one: one["here"])["shown"] == shown
+    runs.post(f"/labs/{lab['id']}/present/end/", token=lab["token"])
+    assert here.until("presentation", lambda one: one["code"] is None)
+
+
+def test_what_is_presented_outlives_the_process_that_runs_the_lab(sites, redis_url):
+    runs, shows = sites(redis_url, count=2)
+    lab = runs.open_lab(yaml=SCENARIO)
+    runs.page(lab).frame()
+    runs.post(f"/labs/{lab['id']}/present/", token=lab["token"])
+    presenter, follower = shows.page(lab), shows.page(lab, owner=False)
+    presenter.send({"type": "present", "by": "teacher", "shown": {"panel": "time"}})
+    follower.until("presentation", lambda one: one["by"] == "teacher")
+    runs.kill()
+    taken = follower.frame(lambda frame: frame["snapshot"] and frame["epoch"] >= 2_000_000)
+    assert taken["playing"] is False
+    presenter.send({"type": "seek", "at_us": 1_000_000})
+    follower.frame(lambda frame: frame["at_us"] == 1_000_000)
+    late = shows.page(lab, owner=False)
+    seen = late.until("presentation", lambda one: one["here"] and one["followers"] == 2)
+    assert seen["shown"] == {"panel": "time"}
+
+
 def test_objects_loaded_at_the_start_are_excluded_from_garbage_collection():
     """120,000 objects: 90 ms each time, in which no lab would run."""
     code = "import gc, labsite.asgi; print(gc.get_freeze_count(), len(gc.get_objects()))"

@@ -8,7 +8,9 @@ dropped. Every message is a dict with `type`, `lab` and `from` (the sender's cha
                   snapshot (text, when requested)
     lab.notice    message, failure                                runner -> group
     lab.gone      (deleted)                                       any -> group
-    lab.watch     viewers, snapshot (a viewer here needs one)     relay -> runner
+    lab.watch     viewers, followers (those without the token),   relay -> runner
+                  presenter (its page is here),
+                  snapshot (a viewer here needs one)
     lab.ask       number, message (checked, from an owner)        -> lab.reply    number, message
     lab.question  number, what, arguments                         -> lab.answer   number, text, refused
 """
@@ -146,7 +148,8 @@ class Exchange:
     def _take_as_runner(self, runner: Runner, message: dict[str, Any]) -> None:
         kind = message["type"]
         if kind == "lab.watch":
-            runner.watch(message["from"], message["viewers"], message["snapshot"])
+            counts = (message["viewers"], message["followers"], message["presenter"])
+            runner.watch(message["from"], counts, message["snapshot"])
         elif kind == "lab.ask":
             reply = self._reply_to(message)
             try:
@@ -200,6 +203,8 @@ def _take_notice(room: Room, notice: dict[str, Any], failure: bool) -> None:
         room.fail(notice)
     elif notice["type"] == "notice":
         room.tell(notice["code"], notice["words"], notice.get("replay"))
+    elif notice["type"] == "presentation":
+        room.show_presentation(notice)
     else:
         room.send_to_all(notice)
 

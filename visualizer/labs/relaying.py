@@ -122,6 +122,8 @@ class Relay:
             {
                 "type": "lab.watch",
                 "viewers": len(self.room.viewers),
+                "followers": self.room.followers,
+                "presenter": self.room.presenter_here,
                 "snapshot": self.room.anyone_wants_snapshot,
             }
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from simulator import ENGINE_VERSION
+from visualizer.labs.presentation import NOBODY
 from visualizer.live.frames import Frame
 from visualizer.live.viewers import Viewer
 from visualizer.live.welcome import welcome
@@ -62,6 +63,8 @@ class Room:
         )
         self.idle_ticks = 0
         self.used_tick = 0  # hub tick of the latest request
+        # the last message about a presentation of the lab to a class (`visualizer.labs.presentation`)
+        self.presentation: dict[str, Any] = NOBODY
         # current notices that every page gets, by code
         self._lasting: dict[str, dict[str, Any]] = {}
 
@@ -88,6 +91,8 @@ class Room:
                     "Watching works without one; the owner has the right one.",
                 ).answer()
             )
+        if self.presentation is not NOBODY:
+            viewer.say(self.presentation)
         for notice in self._lasting.values():
             viewer.say(notice)
         missing = self._frames_after(hello.get("epoch", -1), hello.get("number", -1))
@@ -117,6 +122,9 @@ class Room:
                 "Only the lab's owner may do that.",
                 "Open a lab of your own from the gallery: it takes the same scenario and seed.",
             )
+        if message["type"] == "present" and viewer.presents_as != message["by"]:
+            viewer.presents_as = message["by"]
+            self.part.viewers_changed()
         if self.failure is not None:
             viewer.say(self.failure)
             return
@@ -161,6 +169,27 @@ class Room:
         else:
             self._lasting[code] = notice
         self.send_to_all(notice)
+
+    def show_presentation(self, message: dict[str, Any]) -> None:
+        """Send the state of the lab's presentation to every page, now and later, if it has changed."""
+        if message["code"] is None:
+            message = NOBODY
+        if message == self.presentation:
+            return
+        self.presentation = message
+        self.send_to_all(message)
+        self.part.viewers_changed()  # another page may be the presenter's now
+
+    @property
+    def followers(self) -> int:
+        """Pages here that cannot control the lab."""
+        return sum(not viewer.is_owner for viewer in self.viewers.values())
+
+    @property
+    def presenter_here(self) -> bool:
+        """Whether the page that presents the lab is connected to this process."""
+        by = self.presentation.get("by")
+        return by is not None and any(viewer.presents_as == by for viewer in self.viewers.values())
 
     def start_over(self) -> None:
         """Make every viewer wait for a snapshot, since frames now come from another process."""

@@ -19,6 +19,7 @@ from simulator.recordings import RecordingError
 from visualizer.labs import jobs, saving, store
 from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
+from visualizer.labs.presentation import Presenting
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
 from visualizer.labs.runner_host import RunnerHost
@@ -58,7 +59,8 @@ class Runner:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
         self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump, hub.admit_rerun)
-        self._watchers: dict[str, list[int]] = {}  # channel: [viewers there, ticks left]
+        # channel: [(viewers, followers, whether the presenter's page is among them), ticks left]
+        self._watchers: dict[str, list[Any]] = {}
         self._position_due = False
         self._kept: dict[str, Any] | None = None
         self._next_number = 1 + max((given["number"] for given in stored.commands), default=0)
@@ -67,6 +69,7 @@ class Runner:
         self._frame_notice: dict[str, Any] | None = None  # that the last frame could not be made
         self._notice_ticks = 0  # ticks for which the end of the notice is repeated to other processes
         self._viewers_sent = 0
+        self.presenting = Presenting(self._show_presentation, stored.presentation, room.presentation)
         if room.failure is None:
             work = jobs.rebuild(self.session, stored, lambda: scenario_of(stored.scenario_text, stored.seed))
             self.session.submit(Job(work, self._rebuilt, self._not_rebuilt, "rebuild", stored.position_us))
@@ -155,6 +158,10 @@ class Runner:
             session.pause()
         elif kind == "speed":
             session.set_speed(message["speed"])
+        elif kind == "presentation":  # from `visualizer.presenting.views`; no page can send it
+            self.presenting.set(message["facts"])
+        elif kind == "present":
+            self.presenting.show(message["by"], message["shown"])
         else:
             session.submit(self._job(message, reply))
         self.hub.pump.wake()
@@ -308,14 +315,15 @@ class Runner:
 
     # --- other processes
 
-    def watch(self, channel: str, viewers: int, snapshot: bool) -> None:
-        """Record how many viewers another process has for this lab."""
-        if viewers:
-            self._watchers[channel] = [viewers, WATCHER_TICKS]
+    def watch(self, channel: str, counts: tuple[int, int, bool], snapshot: bool) -> None:
+        """Record how many viewers and followers another process has for this lab, and the presenter."""
+        if counts[0]:
+            self._watchers[channel] = [counts, WATCHER_TICKS]
         else:
             self._watchers.pop(channel, None)
         if snapshot:
             self.want_snapshot()
+            self._notify(self.presenting.message)
             if self.room.failure is not None:
                 self._notify(self.room.failure, failure=True)
             if self._frame_notice is not None:
@@ -323,10 +331,19 @@ class Runner:
         self.viewers_changed()
 
     def viewers_changed(self) -> None:
-        count = len(self.room.viewers) + sum(viewers for viewers, _ in self._watchers.values())
+        there = [counts for counts, _ in self._watchers.values()]
+        self.presenting.count(
+            self.room.followers + sum(followers for _, followers, _ in there),
+            self.room.presenter_here or any(presenter for *_, presenter in there),
+        )
+        count = len(self.room.viewers) + sum(viewers for viewers, *_ in there)
         if count != self._viewers_sent:
             self._viewers_sent = count
             self.say({"type": "viewers", "count": count})
+
+    def _show_presentation(self, message: dict[str, Any]) -> None:
+        self.room.show_presentation(message)
+        self._notify(message)
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message to every page, here and in other processes."""
@@ -346,6 +363,7 @@ class Runner:
             if watcher[1] <= 0:
                 del self._watchers[channel]
         self.viewers_changed()
+        self.presenting.second_passed()
         self.session.remind()
         busy = self.watched() or self.session.has_work or self.hub.saver.pending(self.stored.lab_id)
         self.room.idle_ticks = 0 if busy else self.room.idle_ticks + 1
@@ -410,6 +428,7 @@ class Runner:
             logger.error("Something of lab %s could not be stored", self.stored.lab_id, exc_info=error)
 
     def close(self) -> None:
+        self.presenting.close()
         self.hub.pump.remove(self.session)
         self.reruns.close()
         self.session.give_up(

@@ -23,7 +23,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from visualizer.labs.trouble import is_trouble, no_database, with_fresh_connection
-from visualizer.models import Lab, LabCommand
+from visualizer.models import Lab, LabCommand, Presentation
 
 READERS = 4
 """Threads, and so connections, that read for this process's labs. Opening one takes a millisecond."""
@@ -51,6 +51,7 @@ class StoredLab:
     position_us: int
     furthest_us: int
     commands: list[dict[str, Any]]
+    presentation: dict[str, Any] | None = None  # `Presentation.facts`, while the lab is presented
 
 
 # --- reads
@@ -96,6 +97,7 @@ def take(lab_id: str) -> StoredLab:
                 "number", "branch", "at_us", "furthest_us", "command", "ok"
             )
         )
+        presentation = Presentation.objects.filter(lab=lab, ends_at__gt=timezone.now()).first()
     return StoredLab(
         lab.pk,
         lab.run_number,
@@ -105,6 +107,7 @@ def take(lab_id: str) -> StoredLab:
         lab.position_us,
         lab.furthest_us,
         commands,
+        None if presentation is None else presentation.facts(),
     )
 
 

@@ -50,6 +50,7 @@ class Viewer:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_owner = False
+        self.presents_as: str | None = None  # the name under which this page has presented the lab
         self.needs_snapshot = True
         self.missed = 0
         self.missed_total = 0

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from visualizer.live.json_reader import read_json
+from visualizer.live.shown import SHOWN_MOST, is_shown
 
 WIRE_VERSION = 2
 
@@ -184,6 +185,11 @@ _COMMAND = (
 _FLAG = (lambda value: isinstance(value, bool), "true or false")
 _IDENTIFIER = (_is_identifier, "text or a whole number that is returned with the result")
 _EPOCH = _whole(-1, LATEST_US)
+_SHOWN = (
+    is_shown,
+    f"an object with panel, choices, lit, item, mark and tour as docs/websocket.md describes them, "
+    f"at most {SHOWN_MOST:,} characters",
+)
 
 INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset[str]]] = {
     # type: ({field: (test, what it is)}, required fields)
@@ -197,6 +203,7 @@ INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset
     "step-back": ({"filter": _FILTER}, frozenset()),
     "command": ({"id": _IDENTIFIER, "command": _COMMAND, "apart": _FLAG}, frozenset({"command"})),
     "branch": ({"number": _whole(0, 1_000_000)}, frozenset({"number"})),
+    "present": ({"by": _TEXT, "shown": _SHOWN}, frozenset({"by", "shown"})),
 }
 
 CONTROLS = frozenset(INBOUND) - {"hello", "seen"}

@@ -7,24 +7,19 @@ copy needs the viewing link only.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.urls import reverse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
 from visualizer.labs.definitions import copy_of
 from visualizer.labs.hub import current_hub
 from visualizer.labs.jobs import FARTHEST_FACTOR, FARTHEST_US
-from visualizer.live.origin import may_post
-from visualizer.live.wire import Refused, json_object
+from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.questions.questions import refusal
+from visualizer.pages.owner_posts import is_owner, owned_lab, posted, stored_lab
 
 LABS_REQUESTED_MAX, LABS_LISTED = 1_000, 200
 """Most labs in one request of a browser, and in the answer.
@@ -35,40 +30,8 @@ The answer has the most recently used ones, about 5 KB each with pictures.
 TITLE_LIMIT = 200
 """Most characters of a title, as in the database."""
 
-View = Callable[..., Awaitable[HttpResponse]]
 
-
-def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpResponse]]]:
-    """Decorates a view `view(given, …)` for a POST of this site's pages or of a script.
-
-    Refusals are answered with the reason.
-    """
-
-    def wrapped(view: View) -> Callable[..., Awaitable[HttpResponse]]:
-        @csrf_exempt  # no cookie is used here; the origin and the owner's token are checked instead
-        @require_POST
-        @wraps(view)
-        async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
-            if not may_post(request):
-                return JsonResponse(
-                    {
-                        "code": "foreign-origin",
-                        "error": "This page belongs to another site.",
-                        "hint": "Do it from the lab's own pages.",
-                    },
-                    status=403,
-                )
-            try:
-                return await view(json_object(request.body, example), **arguments)
-            except Refused as refused:
-                return refusal(refused)
-
-        return answering
-
-    return wrapped
-
-
-@_posted('{"labs": [{"id": "…", "token": "…"}]}')
+@posted('{"labs": [{"id": "…", "token": "…"}]}')
 async def listed(given: dict[str, Any]) -> HttpResponse:
     """List labs: {labs: [{id, token}]} → {labs: [fields of each], more, gone: [ids]}.
 
@@ -91,7 +54,7 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
         lab.pk: lab
         async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))
     }
-    own = [lab for name, lab in found.items() if _is_owner(lab, tokens[name])]
+    own = [lab for name, lab in found.items() if is_owner(lab, tokens[name])]
     own.sort(key=lambda lab: lab.used_at, reverse=True)
     return JsonResponse(
         {
@@ -101,10 +64,6 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
         },
         headers={"Cache-Control": "no-store"},
     )
-
-
-def _is_owner(lab: Lab, token: Any) -> bool:
-    return lab.is_owner(token if isinstance(token, str) else None)
 
 
 def _shown(lab: Any) -> dict[str, Any]:
@@ -124,29 +83,10 @@ def _shown(lab: Any) -> dict[str, Any]:
     }
 
 
-async def _owned(lab_id: str, given: dict[str, Any]) -> Lab:
-    """The lab, if the token is its owner's. Raises Refused."""
-    lab = await _lab(lab_id)
-    if not _is_owner(lab, given.get("token")):
-        raise Refused(
-            "not-owner",
-            "Only the lab's owner may do that.",
-            "The owner's link holds the token; a copy of the lab is yours to change.",
-        )
-    return lab
-
-
-async def _lab(lab_id: str) -> Lab:
-    lab = await Lab.objects.filter(pk=lab_id).afirst()
-    if lab is None:
-        raise Refused("not-found", f"There is no lab {lab_id}.", "It may have been deleted.")
-    return lab
-
-
-@_posted('{"token": "…", "title": "…"}')
+@posted('{"token": "…", "title": "…"}')
 async def rename(given: dict[str, Any], lab_id: str) -> HttpResponse:
     """Rename a lab: {token, title} → {title}."""
-    lab = await _owned(lab_id, given)
+    lab = await owned_lab(lab_id, given)
     title = given.get("title")
     title = " ".join(title.split()) if isinstance(title, str) else ""
     if not title or len(title) > TITLE_LIMIT:
@@ -157,14 +97,14 @@ async def rename(given: dict[str, Any], lab_id: str) -> HttpResponse:
     return JsonResponse({"title": title})
 
 
-@_posted('{"token": "…"}')
+@posted('{"token": "…"}')
 async def delete(given: dict[str, Any], lab_id: str) -> HttpResponse:
     """Delete the lab, its commands and its reports permanently: {token} → {}."""
-    await current_hub().delete(await _owned(lab_id, given))
+    await current_hub().delete(await owned_lab(lab_id, given))
     return JsonResponse({})
 
 
-@_posted('{"at_us": 5600000}')
+@posted('{"at_us": 5600000}')
 async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
     """Copy a lab: {at_us} → 201 {id, token, url}.
 
@@ -172,7 +112,7 @@ async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
     stored position.
     """
     await current_hub().keep_positions([lab_id])
-    lab = await _lab(lab_id)
+    lab = await stored_lab(lab_id)
     at_us = given.get("at_us", lab.position_us)
     farthest_us = max(FARTHEST_US, FARTHEST_FACTOR * lab.furthest_us)
     if type(at_us) is not int or not 0 <= at_us <= farthest_us:

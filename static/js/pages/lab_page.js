@@ -55,7 +55,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     view.redraw();
     wake();
   };
-  const view = makeView({ document, root, window, link, requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, now });
+  const view = makeView({ document, root, window, link, send: (message) => connection.send(message), requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, now });
   const played = makePlayed({ storage: storageOf(window), say });
   const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => drawn(held, view, getWatched(), wall_ms) });
   const connection = openConnection({

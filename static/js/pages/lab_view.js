@@ -24,8 +24,9 @@ import { makeFooter } from "./footer.js";
 import { makeHeader } from "./header.js";
 import { makeLights } from "./lights.js";
 import { PANELS } from "./panel_list.js";
-import { makePanels } from "./panels.js";
+import { makePanels, TIME } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
+import { makePresenting } from "./presenting.js";
 import { makeProtocolView } from "./protocol_view.js";
 import { makeStates } from "./states.js";
 import { makeQuestionButtons } from "./question_buttons.js";
@@ -48,6 +49,7 @@ export function makeView(parts) {
   let welcomed = false;
   function receive(message) {
     states.receive(message);
+    around.presenting.receive(message);
     if (message.type !== "welcome") return;
     if (!welcomed) around.story.openFromAddress();
     welcomed = true;
@@ -96,7 +98,7 @@ function makePicture(parts) {
 }
 
 /** The parts around the picture: sentence and header above it, the list beside it, the panels and the time slider below. */
-function makeAround(parts, { appearance, ask, controls, lights, plotly, protocol_view, redraw }) {
+function makeAround(parts, { appearance, ask, controls, inspector, lights, plotly, protocol_view, redraw }) {
   const { document, root, requests, base, link, getState, getWatched, choose, wake, say } = parts;
   const asking = { get: requests.get, base, onAnswer: wake };
   const landmarks = makeLandmarks(asking);
@@ -119,7 +121,33 @@ function makeAround(parts, { appearance, ask, controls, lights, plotly, protocol
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
   const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, onRoom: redraw });
-  return { landmarks, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, questions: makeQuestionButtons(root, panels) };
+  const presenting = makePresenting({ ...parts, ...makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }), getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }), onRoom: redraw });
+  return { landmarks, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, presenting, questions: makeQuestionButtons(root, panels) };
+}
+
+/** What a presenter's page shows beyond the frames, and how the page of a follower shows the same. */
+function makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }) {
+  /** @param {import("../model/presentation.js").Shown["lit"]} lit */
+  function light(lit) {
+    if (JSON.stringify(lit) === JSON.stringify(lights.shown())) return;
+    events.show(lit && "seq" in lit ? lit.seq : null);
+    if (lit === null) lights.clear();
+    else if ("seq" in lit) lights.row(lit.seq);
+    else if ("marker" in lit) lights.marker(lit.marker);
+    else lights.message(...lit.message);
+  }
+
+  return {
+    shownNow: () => ({ panel: panels.shown(), choices: parts.getSelection(), lit: lights.shown(), item: inspector.shown(), mark: legend.chosen()?.item.words ?? null, tour: tour.shown() }),
+    apply: {
+      panel: (name) => (name === TIME || PANELS.some((one) => one.name === name)) && panels.shown() !== name && panels.show(name),
+      choices: (choices) => choices !== null && parts.choose(choices),
+      mark: legend.chooseNamed,
+      tour: tour.follow,
+      item: (thing) => (thing === null ? inspector.isOpen() && inspector.close() : inspector.quietly(() => protocol_view.look(thing))),
+      lit: light,
+    },
+  };
 }
 
 /** Connects the keys and the button of the text view; a change of the page's size redraws the picture. */
@@ -196,6 +224,7 @@ function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forge
     around.questions.update(state, watched);
     story.update(state);
     tour.update(state);
+    around.presenting.update();
     protocol_view.updateSide(state, watched, theme, ratio, sideWidth());
     around.choices.update(state, watched);
     around.branches.update(state);

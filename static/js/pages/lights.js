@@ -9,12 +9,14 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
   const strip = required(root, "[data-part=lit]");
   const words = required(strip, "[data-part=lit-words]");
   let lit = null;
+  let shown = null; // what was asked for
   let branch = null;
   let asked = 0;
   required(strip, "[data-act=lit-clear]").addEventListener("click", clear);
 
-  async function light(query) {
+  async function light(query, subject) {
     const own = ++asked;
+    shown = subject;
     try {
       const answer = await requests.get(`${base}cone.json?${query}`);
       if (own !== asked) return;
@@ -34,6 +36,7 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
 
   function clear() {
     asked += 1;
+    shown = null;
     if (lit === null) return false;
     lit = null;
     show();
@@ -46,9 +49,11 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
       if (lit !== null && getState().view?.branch !== branch) clear(); // another branch has another past
       return lit;
     },
-    row: (seq) => light(`seq=${seq}`),
-    marker: (number) => light(`marker=${number}`),
-    message: (producer, number) => light(`producer=${encodeURIComponent(producer)}&number=${number}`),
+    /** The row, marker or message whose causes and effects are highlighted. @returns {import("../model/presentation.js").Shown["lit"]} */
+    shown: () => shown,
+    row: (seq) => light(`seq=${seq}`, { seq }),
+    marker: (number) => light(`marker=${number}`, { marker: number }),
+    message: (producer, number) => light(`producer=${encodeURIComponent(producer)}&number=${number}`, { message: [producer, number] }),
     clear,
   };
 }

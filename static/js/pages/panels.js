@@ -5,7 +5,7 @@
 
 import { element, required } from "../render/dom.js";
 
-const TIME = "time";
+export const TIME = "time";
 
 /**
  * What a panel receives, besides its own empty section.

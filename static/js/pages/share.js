@@ -33,7 +33,7 @@ export function makeShare(root, { document, window, requests, base, token, getSt
   function open() {
     const owner = getState().welcome?.owner === true;
     field("viewer-link").value = link;
-    required(dialog, "[data-part=owner-part]").hidden = !owner;
+    for (const part of ["owner-part", "present-part"]) required(dialog, `[data-part=${part}]`).hidden = !owner;
     field("owner-link").value = owner ? `${link}#token=${token}` : "";
     setText(done, "");
     dialog.showModal();

@@ -6,6 +6,7 @@
 import { partsOf, progressOf, readGuess, revealed, tourFragment, tourPlaceOf } from "../model/tour.js";
 import { allOf, required, setText } from "../render/dom.js";
 import { makeTourBar } from "./tour_bar.js";
+import { makeTourFollowing } from "./tour_following.js";
 
 const ASK_EVERY_MS = 400;
 /** How often a server that is busy with other runs is asked again, and its status then. */
@@ -46,7 +47,8 @@ export function makeTourPlayer(parts) {
   const bar = required(root, "[data-part=tour-bar]");
   const starts = allOf(root, "button[data-act=tour-start]");
   const acts = { next: () => during(() => goOn(held)), previous: () => during(() => goTo(held, held.open.at - 1)) };
-  const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => answer(held, typed), ...acts });
+  const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => (held.open ? answer(held, typed) : following.answer(typed)), ...acts });
+  const following = makeTourFollowing({ root, bar, view, fetchTour: () => fetchTour(parts), onRoom: parts.onRoom });
   /** @type {{parts: TourParts, view: typeof view, bar: HTMLElement, open: Open | null, asking: boolean}} */
   const held = { parts, view, bar, open: null, asking: false };
   let looked = false; // whether the address has been read
@@ -71,10 +73,16 @@ export function makeTourPlayer(parts) {
   return {
     acts,
     isOpen: () => held.open !== null,
+    /** The step for the pages that follow this one. @returns {import("../model/presentation.js").Shown["tour"]} */
+    shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held) },
+    /** Shows the presenter's step, or none. @param {import("../model/presentation.js").Shown["tour"]} place */
+    follow(place) {
+      if (!held.open) following.follow(place);
+    },
     update() {
       const { welcome } = getState();
       for (const button of starts) {
-        button.hidden = !welcome?.tour || held.open !== null;
+        button.hidden = !welcome?.tour || held.open !== null || following.isOpen();
         if (welcome?.tour) nameStart(button, welcome.tour);
       }
       if (!looked && welcome?.tour) openFromAddress();

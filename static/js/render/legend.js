@@ -39,6 +39,8 @@ export function makeLegend(document, root, onChoose) {
   let written = "";
   let whole = false;
   let chosen = null;
+  /** @type {LegendItem[]} */
+  let listed = [];
   let again = () => {};
 
   function choose(item) {
@@ -59,6 +61,11 @@ export function makeLegend(document, root, onChoose) {
   return {
     /** @returns {import("./marks.js").Chosen | null} */
     chosen: () => chosen,
+    /** Chooses the item with these words, or none. @param {string | null} words */
+    chooseNamed(words) {
+      const item = listed.find((one) => one.words === words) ?? null;
+      if (item?.words !== chosen?.item.words) choose(item);
+    },
     /** @returns {boolean} whether something was highlighted */
     clear() {
       if (!chosen) return false;
@@ -75,6 +82,7 @@ export function makeLegend(document, root, onChoose) {
       const key = [theme.ink.bg, theme.scale, given.ratio, given.clusters.length, protocol, given.snapshots, given.peers].join("|");
       if (key !== written) {
         written = key;
+        listed = items;
         again = () => list.replaceChildren(...linesOf(document, items.filter(({ needs }) => !needs || given[needs]), theme, { ...given, whole, chosen, choose, expand }));
         again();
       }

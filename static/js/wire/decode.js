@@ -32,6 +32,7 @@ const REQUIRED = {
   busy: { at_us: [isWhole, "a whole number of microseconds"] },
   viewers: { count: [isWhole, "a whole number"] },
   notice: { code: [isText, "text"] },
+  presentation: { code: [(value) => value === null || isText(value), "text or null"] },
   bye: {},
 };
 

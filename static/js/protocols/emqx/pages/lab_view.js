@@ -20,7 +20,7 @@ export function makeGroupView({ document, root, getState, getWatched, wake, menu
 
   function look(thing) {
     const found = inspectorOf(document, getState(), getWatched(), thing);
-    if (found) inspector.showFacts(found.title, found.nodes, found.term);
+    if (found) inspector.showFacts(found.title, found.nodes, found.term, thing);
   }
 
   return {

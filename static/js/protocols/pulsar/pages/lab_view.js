@@ -90,7 +90,7 @@ export function makePulsarView(tools) {
     forgetBranch: tiles.clear,
     failOver: failover.show,
     predictions,
-    look: ({ marker }) => looks.showMarker(marker),
+    look: looks.showThing,
     actsOfRow: (row) => (row.marker === undefined ? [] : [{ says: "Inspect the marker", act: () => looks.showMarker(row.marker) }]),
   };
 }

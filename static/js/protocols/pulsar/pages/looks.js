@@ -9,17 +9,19 @@ export function makeLooks({ document, requests, base, getState, getWatched, link
   const written = (marker) => ({ term: "marker", heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, { ...given, meaning: markerSentence(marker, getState(), getWatched()) }) });
 
   function showMarker(number) {
-    inspector.showAnswer(`Marker ${number}`, () => requests.get(`${base}marker/${number}.json`), (marker) => written({ ...marker, number }));
+    inspector.showAnswer(`Marker ${number}`, () => requests.get(`${base}marker/${number}.json`), (marker) => written({ ...marker, number }), { marker: number });
     lights.marker(number);
   }
 
   function showThing(thing) {
-    if (thing.marker !== null) {
+    if (typeof thing.marker === "number") {
       showMarker(thing.marker);
       return;
     }
+    const store = getState().cells[`${thing.cluster}/${getWatched().topic}`];
+    if (!store || !(thing.index >= store.first && thing.index < store.first + store.count)) return; // a presenter may look at an entry that this page does not hold
     const { heading, nodes, producer, number } = messageLook(document, getState(), getWatched(), thing, follow);
-    inspector.showFacts(heading, nodes, "message");
+    inspector.showFacts(heading, nodes, "message", thing);
     lights.message(producer, number);
   }
 

@@ -1,0 +1,165 @@
+/**
+ * Presents the lab to a class, or follows its presenter. Every page of the lab shows the same frames; what no frame contains (panel, highlights,
+ * inspected thing, tour step) is sent by the presenter's page when it changes, and applied by the others.
+ * A follower explores in a copy of the lab, so that nothing there affects the others, and returns by a link.
+ */
+
+import { barWords, changedFields, plainItem, presentedLab, roleOf } from "../model/presentation.js";
+import { searchOf } from "../model/view_address.js";
+import { required, setText } from "../render/dom.js";
+import { keepToken } from "../wire/token.js";
+import { makeRoom } from "./presenting_room.js";
+
+const NAME_LETTERS = 12;
+const NOBODY = { code: null };
+
+/**
+ * @typedef {object} PresentingParts parts of the page (see lab_page.js), and
+ * @property {HTMLElement} root
+ * @property {import("../render/dom.js").PageWindow} window
+ * @property {(message: object) => boolean} send sends a message to the server; false while the connection is lost
+ * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
+ * @property {string} base path of the lab, ending in "/"
+ * @property {string | null} token
+ * @property {() => import("../model/state.js").LabState} getState
+ * @property {() => {panel: string, selection: object}} getView
+ * @property {(notice: object) => void} say
+ * @property {() => void} wake requests one more drawing
+ * @property {() => import("../model/presentation.js").Shown} shownNow what this page shows
+ * @property {Object<string, (value: any) => void>} apply shows a field of what the presenter shows, by its name
+ * @property {() => void} onRoom called when the bar appeared or disappeared, because heights have changed
+ */
+/**
+ * @typedef {object} Held what the page holds of the presentation
+ * @property {PresentingParts} parts
+ * @property {HTMLElement} bar
+ * @property {ReturnType<typeof makeName>} names
+ * @property {ReturnType<typeof makeRoom> | null} room
+ * @property {import("../model/presentation.js").Presentation} presentation
+ * @property {ReturnType<typeof roleOf>} role
+ * @property {boolean} claims this page presents, but the server has not confirmed it
+ * @property {string} sent what was sent last, as JSON
+ * @property {import("../model/presentation.js").Shown} applied what was applied last
+ */
+
+/** @param {PresentingParts} parts */
+export function makePresenting(parts) {
+  const { root, window } = parts;
+  const bar = required(root, "[data-part=present-bar]");
+  /** @type {Held} */
+  const held = { parts, bar, names: makeName(window, root.dataset.labId), room: null, presentation: NOBODY, role: "none", claims: false, sent: "", applied: {} };
+  held.room = makeRoom(parts, { begun: () => become(held), getPresentation: () => held.presentation });
+  const acts = { explore: () => explore(parts), "present-here": () => become(held), "show-code": held.room.show, "present-end": held.room.end };
+  for (const [act, run] of Object.entries(acts)) required(bar, `[data-act=${act}]`).addEventListener("click", run);
+  const returns_to = presentedLab(window.location.search);
+  if (returns_to !== null) offerReturn(bar, returns_to);
+
+  return {
+    /** Handles a message of the server. */
+    receive(message) {
+      if (message.type === "presentation") {
+        held.presentation = message;
+        decide(held);
+      }
+      if (message.type === "welcome") held.sent = ""; // the server may not have what was sent on the former connection
+    },
+    /** Sends what this page shows, if it presents and something has changed. Costs nothing otherwise. */
+    update() {
+      if (held.role !== "presenter") return;
+      const shown = parts.shownNow();
+      const sent = { ...shown, item: plainItem(shown.item ?? null) };
+      const text = JSON.stringify(sent);
+      if (text !== held.sent && parts.send({ type: "present", by: held.names.own(), shown: sent })) held.sent = text;
+    },
+  };
+}
+
+/** This page becomes the presenter's: the next drawing sends what it shows. @param {Held} held */
+function become(held) {
+  held.names.keep();
+  Object.assign(held, { claims: true, sent: "" });
+  decide(held);
+  held.parts.wake();
+}
+
+/** Decides whether this page presents or follows, after a message or a choice. @param {Held} held */
+function decide(held) {
+  const { presentation, names, parts } = held;
+  if (presentation.by === names.own() || presentation.code === null) held.claims = false;
+  if (presentation.by && presentation.by !== names.own() && !held.claims) names.drop(); // another page has taken over
+  const before = held.role;
+  held.role = roleOf(presentation, { owner: parts.getState().welcome?.owner === true, name: names.own(), claims: held.claims });
+  if (held.role === "none" && before !== "none") parts.say({ error: "The presentation has ended.", hint: before === "follower" ? "You are still watching the lab." : "", tone: "plain" });
+  held.room.update(presentation);
+  write(held);
+  follow(held, held.role === "follower" || held.role === "elsewhere" ? presentation.shown : null);
+  parts.wake();
+}
+
+/** @param {Held} held */
+function write({ bar, role, presentation, parts }) {
+  if (bar.dataset.role === "explorer") return;
+  const was_hidden = bar.hidden;
+  bar.hidden = role === "none";
+  bar.dataset.role = role;
+  bar.classList.toggle("away", role !== "presenter" && presentation.here === false);
+  if (role !== "none") setText(required(bar, "[data-part=present-words]"), barWords(role, presentation));
+  if (was_hidden !== bar.hidden) parts.onRoom();
+}
+
+/** Shows what the presenter shows; null ends a tour that was followed. @param {Held} held @param {import("../model/presentation.js").Shown | null | undefined} shown */
+function follow(held, shown) {
+  const before = held.applied;
+  held.applied = shown ?? {};
+  if (!shown && before.tour) held.parts.apply.tour(null);
+  if (shown) for (const name of changedFields(shown, before)) held.parts.apply[name](shown[name] ?? null);
+}
+
+/** The bar of a follower's own copy: a link back to the presented lab. */
+function offerReturn(bar, lab_id) {
+  bar.hidden = false;
+  bar.dataset.role = "explorer";
+  setText(required(bar, "[data-part=present-words]"), "You explore on your own, in a copy of the presented lab. Nothing here affects the others.");
+  /** @type {HTMLAnchorElement} */ (required(bar, "a[data-part=present-return]")).href = `/labs/${lab_id}/`;
+}
+
+/** Takes a copy at the instant shown, and goes there; its address names the presented lab. @param {PresentingParts} parts */
+async function explore({ root, window, requests, base, getState, getView, say }) {
+  try {
+    const made = await requests.post(`${base}copy/`, { at_us: getState().at_us });
+    keepToken(made.id, made.token, window);
+    window.location.assign(`${made.url}${searchOf(getView())}&presented=${root.dataset.labId}#token=${made.token}`);
+  } catch (reason) {
+    say({ error: reason.message, hint: reason.hint });
+  }
+}
+
+/** The name under which this page presents; it survives a reload. */
+function makeName(window, lab_id) {
+  const key = `failover-lab.presents.${lab_id}`;
+  let own = read();
+
+  function read() {
+    try {
+      return window.sessionStorage.getItem(key);
+    } catch {
+      return null; // a private window may refuse storage: after a reload the presenter chooses “Present from this page”
+    }
+  }
+
+  function store(name) {
+    own = name;
+    try {
+      if (name === null) window.sessionStorage.removeItem(key);
+      else window.sessionStorage.setItem(key, name);
+    } catch (reason) {
+      console.info(`The browser does not remember that this page presents: ${reason.message}`);
+    }
+  }
+
+  return {
+    own: () => own,
+    keep: () => store(Array.from(window.crypto.getRandomValues(new Uint8Array(NAME_LETTERS)), (byte) => "abcdefghijklmnop"[byte % 16]).join("")),
+    drop: () => own !== null && store(null),
+  };
+}

@@ -1,0 +1,157 @@
+"""A lab presented to a class, driven in three browsers: a presenter and two followers, each in its own context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from script.support.browsing import wait_until
+from tests.browser.conftest import Lab, fresh_context, note_troubles
+from tests.browser.test_access import findings_in_both_themes
+from tests.browser.test_fits import misfits
+
+SHOWS_A_LAB = "() => Boolean(globalThis.failoverLab?.getState().view)"
+
+
+@pytest.fixture
+def presenter(make_lab: Callable[..., Lab]) -> Iterator[Lab]:
+    """The presenter's page, with the dialog of the room code open."""
+    lab = make_lab("periodic-snapshots", reduced_motion="reduce").open()
+    lab.page.get_by_role("button", name="Share", exact=True).click()
+    lab.page.get_by_role("button", name="Present to a class").click()
+    expect(lab.page.locator("[data-part=room-code]")).to_have_text(re.compile("^[A-Z]{3} [A-Z]{3}$"))
+    yield lab
+    assert lab.troubles == []
+
+
+def code_of(presenter: Lab) -> str:
+    return presenter.page.locator("[data-part=room-code]").inner_text()
+
+
+def bar_of(page: Page) -> Any:
+    return page.locator("[data-part=present-words]")
+
+
+@pytest.fixture
+def follow(browser: Any, presenter: Lab) -> Iterator[Callable[..., Page]]:
+    """Opens the page of a follower, who enters the code or opens the link to it."""
+    contexts, troubles = [], []
+
+    def opened(by_code: bool, **options: Any) -> Page:
+        contexts.append(fresh_context(browser, reduced_motion="reduce", **options))
+        page = contexts[-1].new_page()
+        note_troubles(page, presenter.site.address, troubles)
+        if by_code:
+            page.goto(presenter.site.address)
+            page.get_by_role("link", name="Join a class").click()
+            page.get_by_label("Room code").fill(code_of(presenter).lower())
+            page.get_by_role("button", name="Join").click()
+        else:
+            page.goto(presenter.page.get_by_label("or open the link").input_value())
+        wait_until(page, SHOWS_A_LAB)
+        expect(bar_of(page)).to_contain_text("You follow the presenter in room")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def instant_of(page: Page) -> int:
+    return page.evaluate("() => globalThis.failoverLab.getState().at_us")
+
+
+def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_their_own(presenter, follow):
+    first, second = follow(by_code=True), follow(by_code=False)
+    own = presenter.page
+    expect(own.locator("[data-part=room-facts]")).to_contain_text("2 followers")
+    own.keyboard.press("Escape")
+    expect(bar_of(own)).to_have_text(re.compile("^Presenting in room .*: 2 followers.$"))
+
+    own.get_by_role("button", name=re.compile("^Start tour")).click()
+    own.keyboard.press("PageDown")
+    for page in (own, first, second):
+        expect(page.locator("[data-part=tour-count]")).to_have_text("2 of 9")
+        expect(page.locator("[data-part=tour-title]")).to_have_text(
+            own.locator("[data-part=tour-title]").inner_text()
+        )
+    expect(first.get_by_role("button", name="Next", exact=True)).to_be_hidden()
+    expect(own.locator("[data-part=tour-status]")).to_have_text("")
+    presenter.at_rest()
+    for page in (first, second):
+        wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {instant_of(own)}")
+
+    own.get_by_role("tab", name="Admin").click()
+    expect(first.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
+    own.locator(".event").first.click()
+    words = own.locator("[data-part=lit-words]")
+    expect(words).to_contain_text("caused by")
+    for page in (first, second):
+        expect(page.locator("[data-part=lit-words]")).to_have_text(words.inner_text())
+
+    first.keyboard.press("Space")
+    expect(first.get_by_text("Only the owner can control this lab")).to_be_visible()
+    second.get_by_role("button", name="Explore on your own").click()
+    second.wait_for_url(re.compile(r"presented=\w+"))
+    wait_until(second, SHOWS_A_LAB)
+    expect(bar_of(second)).to_contain_text("in a copy of the presented lab")
+    expect(second.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
+    wait_until(second, f"() => globalThis.failoverLab.getState().at_us === {instant_of(own)}")
+    second.evaluate("globalThis.failoverLab.link.command({ do: 'cluster.crash', cluster: 'us-west' })")
+    down = "globalThis.failoverLab.getState().view.clusters['us-west'].state === 'down'"
+    wait_until(second, f"() => {down}")
+    expect(bar_of(own)).to_contain_text("1 follower.")
+    own.keyboard.press("PageDown")
+    expect(first.locator("[data-part=tour-count]")).to_have_text("3 of 9")
+    assert not first.evaluate(down)
+    second.get_by_role("link", name="Return to the presenter").click()
+    expect(second.locator("[data-part=tour-count]")).to_have_text("3 of 9")
+    expect(bar_of(own)).to_contain_text("2 followers")
+
+
+def test_followers_are_told_when_the_presenter_is_away_and_when_the_presentation_ends(
+    presenter, follow, open_page
+):
+    page = follow(by_code=False, viewport={"width": 390, "height": 844})
+    own = presenter.page
+    own.keyboard.press("Escape")
+    own.reload()
+    expect(bar_of(own)).to_have_text(re.compile("^Presenting in room .*: 1 follower.$"))
+    own.get_by_role("tab", name="Admin").click()
+    expect(page.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
+    found = findings_in_both_themes(page) + misfits(page)
+    assert found == []
+
+    address = own.url
+    own.goto("about:blank")
+    expect(bar_of(page)).to_contain_text("The presenter is not connected.")
+    own.goto(address)
+    expect(bar_of(page)).to_contain_text("You follow the presenter")
+    own.locator("[data-act=show-code]").click()
+    assert findings_in_both_themes(own) == []
+    own.get_by_role("button", name="End the presentation").click()
+    expect(page.get_by_text("The presentation has ended.")).to_be_visible()
+    expect(bar_of(page)).to_be_hidden()
+    joining = open_page("/join/")
+    assert findings_in_both_themes(joining) == []
+
+
+def test_another_page_of_the_owner_follows_until_it_presents(presenter):
+    own = presenter.page
+    own.keyboard.press("Escape")
+    other = own.context.new_page()
+    other.goto(own.url)
+    wait_until(other, SHOWS_A_LAB)
+    expect(bar_of(other)).to_contain_text("from another page of its owner")
+    own.get_by_role("tab", name="Admin").click()
+    expect(other.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
+    other.get_by_role("button", name="Present from this page").click()
+    expect(bar_of(other)).to_contain_text("Presenting in room")
+    expect(bar_of(own)).to_contain_text("from another page of its owner")
+    other.get_by_role("tab", name="Time").click()
+    expect(own.get_by_role("tab", name="Time")).to_have_attribute("aria-selected", "true")

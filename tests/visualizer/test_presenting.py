@@ -1,0 +1,318 @@
+"""A lab presented to a class: followers see what the presenter shows, and cannot control it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
+from django.utils import timezone
+
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer.labs import clients
+from visualizer.labs.definitions import new_lab
+from visualizer.labs.hub import current_hub
+from visualizer.labs.presentation import AWAY_TICKS, Presenting
+from visualizer.live.shown import SHOWN_MOST, is_shown
+from visualizer.live.wire import Refused
+from visualizer.models import Lab, Presentation
+from visualizer.presenting import rooms, views
+from visualizer.presenting.codes import (
+    ADDRESSES,
+    CODE_LETTERS,
+    WRONG_CODES,
+    WRONG_CODES_S,
+    WrongCodes,
+    code_of,
+    new_code,
+)
+
+SHOWN = {
+    "panel": "time",
+    "choices": {"topic": "orders"},
+    "lit": {"message": ["web", 5]},
+    "item": {"cluster": "a", "index": 5, "marker": None},
+    "mark": "snapshot",
+    "tour": {"step": 4, "asks": True},
+}
+
+
+async def post(path: str, **body: Any) -> tuple[int, dict[str, Any]]:
+    answer = await AsyncClient().post(path, json.dumps(body), content_type="application/json")
+    return answer.status_code, json.loads(answer.content)
+
+
+async def begun(made: Any) -> str:
+    """Presents the lab and returns its code."""
+    status, body = await post(f"/labs/{made.lab.pk}/present/", token=made.token)
+    assert status == 201 and body["url"] == f"/join/{body['code']}/"
+    return body["code"]
+
+
+async def presenting(made: Any) -> Page:
+    """The presenter's page, which has sent what it shows."""
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.send({"type": "present", "by": "first", "shown": SHOWN})
+    await page.until("presentation", lambda message: message["shown"] == SHOWN)
+    return page
+
+
+async def following(made: Any) -> Page:
+    page = Page(made.lab.pk)
+    await page.open()
+    return page
+
+
+async def test_followers_see_what_the_presenter_shows_and_cannot_control_it(made):
+    code = await begun(made)
+    presenter, follower, other = await presenting(made), await following(made), await following(made)
+    for page in (follower, other):
+        seen = await page.until("presentation", lambda message: message["here"])
+        assert (seen["code"], seen["by"], seen["shown"]) == (code, "first", SHOWN)
+    await presenter.until("presentation", lambda message: message["followers"] == 2)
+    await presenter.seek(2_000_000)
+    assert (await follower.frame(lambda frame: frame["at_us"] == 2_000_000))["branch"] == 0
+    later = {**SHOWN, "lit": None, "tour": None}
+    await presenter.send({"type": "present", "by": "first", "shown": later})
+    assert await other.until("presentation", lambda message: message["shown"] == later)
+
+    for message in (
+        {"type": "present", "by": "thief", "shown": {}},
+        {"type": "command", "id": 1, "command": {"do": "cluster.crash", "cluster": "a"}},
+        {"type": "seek", "at_us": 1_000_000},
+        {"type": "play"},
+    ):
+        await follower.send(message)
+        assert (await follower.until("error"))["code"] == "not-owner"
+    room = await current_hub().room(made.lab.pk)
+    assert room.part.session.world.now_us == 2_000_000 and not room.part.session.playback.playing
+    assert room.presentation["by"] == "first" and room.presentation["shown"] == later
+    await other.close()
+    await presenter.until("presentation", lambda message: message["followers"] == 1)
+    for page in (presenter, follower):
+        await page.close()
+
+
+async def test_a_follower_explores_in_a_copy_that_affects_nobody(made):
+    await begun(made)
+    presenter, follower = await presenting(made), await following(made)
+    await presenter.seek(3_000_000)
+    status, own = await post(f"/labs/{made.lab.pk}/copy/", at_us=3_000_000)
+    assert status == 201
+    explorer = Page(own["id"], own["token"])
+    await explorer.open()
+    frame = await explorer.frame(lambda frame: frame["at_us"] == 3_000_000)
+    assert frame["view"]["clusters"]["a"]["state"] == "up"
+    assert (await explorer.command(do="cluster.crash", cluster="a"))["ok"]
+    frame = await presenter.seek(3_500_000)
+    assert frame["view"]["clusters"]["a"]["state"] == "up" and len(frame["branches"]) == 1
+    assert await Presentation.objects.filter(lab_id=own["id"]).acount() == 0
+    for page in (presenter, follower, explorer):
+        await page.close()
+
+
+async def ticks(made: Any, count: int) -> None:
+    room = await current_hub().room(made.lab.pk)
+    for _ in range(count):
+        await room.part.tick()
+
+
+async def test_followers_are_told_that_the_presenter_has_disconnected_and_is_back(made):
+    await begun(made)
+    presenter, follower = await presenting(made), await following(made)
+    await presenter.close()
+    await ticks(made, AWAY_TICKS)
+    away = await follower.until("presentation", lambda message: not message["here"])
+    assert away["shown"] == SHOWN, "followers keep what was shown"
+    back = await presenting(made)
+    assert await follower.until("presentation", lambda message: message["here"])
+    for page in (back, follower):
+        await page.close()
+
+
+async def test_another_page_of_the_owner_takes_over(made):
+    await begun(made)
+    presenter, follower = await presenting(made), await following(made)
+    second = Page(made.lab.pk, made.token)
+    assert (await second.open())["owner"]
+    await second.send({"type": "present", "by": "second", "shown": {"panel": "time"}})
+    for page in (presenter, follower):
+        assert await page.until("presentation", lambda message: message["by"] == "second")
+    await second.close()
+    await ticks(made, AWAY_TICKS)
+    away = await follower.until("presentation", lambda message: not message["here"])
+    assert away["by"] == "second", "the first page is connected, but it no longer presents"
+    for page in (presenter, follower):
+        await page.close()
+
+
+async def test_a_presentation_survives_a_restart_and_ends_for_everybody(made):
+    code = await begun(made)
+    await (await presenting(made)).close()
+    current_hub().stop("Restart.")
+    follower = await following(made)
+    assert (await follower.until("presentation"))["code"] == code
+    assert (await post(f"/labs/{made.lab.pk}/present/", token=made.token))[1]["code"] == code
+    assert await post(f"/labs/{made.lab.pk}/present/end/", token=made.token) == (200, {})
+    assert (await follower.until("presentation", lambda message: message["code"] is None))["type"]
+    assert await sync_to_async(rooms.find_lab)(code) is None
+    owner = Page(made.lab.pk, made.token)
+    await owner.open()
+    await owner.send({"type": "present", "by": "first", "shown": {}})
+    assert (await owner.until("error"))["code"] == "not-presented"
+    for page in (owner, follower):
+        await page.close()
+
+
+@pytest.mark.parametrize("path", ["present/", "present/end/"])
+async def test_only_the_owner_begins_and_ends_a_presentation(made, path):
+    code = await begun(made)
+    for token in ("wrong", None, 5):
+        status, body = await post(f"/labs/{made.lab.pk}/{path}", token=token)
+        assert (status, body["code"]) == (400, "not-owner")
+    assert await sync_to_async(rooms.find_lab)(code) == made.lab.pk
+
+
+async def test_a_presentation_ends_with_its_time():
+    sent: list[dict[str, Any]] = []
+    live = Presenting(sent.append, {"code": "BCDFGH", "ends_at": "soon", "left_s": 2}, {"code": None})
+    live.second_passed()
+    assert live.message["code"] == "BCDFGH"
+    live.second_passed()
+    assert live.message["code"] is None
+    with pytest.raises(Refused):
+        live.show("first", {})
+    live.close()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"other": 1},
+        {"panel": "x" * 201},
+        {"choices": {"colour": "red"}},
+        {"lit": {"seq": -1}},
+        {"lit": {"seq": 1, "marker": 2}},
+        {"lit": {"message": ["web", "5"]}},
+        {"item": {f"field{number}": 1 for number in range(9)}},
+        {"item": {"flight": {"from": "a"}}},
+        {"tour": {"step": 100, "asks": False}},
+        {"tour": {"step": 1}},
+        {"item": {f"{number}{'k' * 190}": "v" * 200 for number in range(8)}, "panel": "p" * 200}
+        | {"choices": dict.fromkeys(("topic", "target", "group"), "c" * 200)},
+    ],
+)
+def test_what_a_page_shows_has_bounds(shown):
+    assert is_shown(SHOWN) and is_shown({}) and not is_shown(shown)
+
+
+async def test_a_message_that_is_too_long_is_refused(made):
+    await begun(made)
+    presenter = await presenting(made)
+    long = {f"{number}{'k' * 190}": "v" * 200 for number in range(8)}
+    assert len(json.dumps(long)) < SHOWN_MOST, "each field alone is within its bounds"
+    choices = dict.fromkeys(("topic", "target", "group"), "c" * 200)
+    shown = {"item": long, "panel": "p" * 200, "choices": choices}
+    await presenter.send({"type": "present", "by": "first", "shown": shown})
+    assert f"{SHOWN_MOST:,} characters" in (await presenter.until("error"))["hint"]
+    await presenter.close()
+
+
+# --- room codes
+
+
+@pytest.fixture
+def presented(transactional_db: Any) -> tuple[str, str]:
+    """The code and id of a presented lab."""
+    lab = new_lab({"yaml": SCENARIO}).lab
+    return rooms.open_presentation(lab).code, lab.pk
+
+
+@pytest.fixture
+def at_address() -> Iterator[Callable[[str], Any]]:
+    """Sets the address that the next requests count for."""
+    before = clients.client.set("")
+    yield clients.client.set
+    clients.client.reset(before)
+
+
+@pytest.fixture
+def wrong_codes(monkeypatch: pytest.MonkeyPatch) -> WrongCodes:
+    """Wrong codes counted for this test alone, by a clock that the test moves."""
+    counted = WrongCodes(now=lambda: counted.now_s)  # type: ignore[attr-defined]
+    counted.now_s = 0.0  # type: ignore[attr-defined]
+    monkeypatch.setattr(views, "wrong_codes", counted)
+    return counted
+
+
+def test_a_code_leads_to_the_lab_however_it_is_typed(presented, wrong_codes):
+    code, lab_id = presented
+    typed = (code, code.lower(), f"{code[:3]} {code[3:]}", f" {code[:3]}-{code[3:].lower()} ")
+    for path in [f"/join/{code}/", *(f"/join/?code={one}" for one in typed)]:
+        answer = Client().get(path)
+        assert (answer.status_code, answer["Location"]) == (302, f"/labs/{lab_id}/")
+        assert answer["Cache-Control"] == "no-store"
+    assert Client().get("/join/").status_code == 200
+
+
+def test_codes_have_only_letters_that_are_not_confused():
+    assert not set(CODE_LETTERS) & set("AEIOULNS0123456789")
+    assert {code_of(new_code()) != "" for _ in range(100)} == {True}
+    for typed in ("BCDFG", "BCDFGHJ", "BCDFG1", "BCDFGA", "<b>"):
+        answer = Client().get("/join/", {"code": typed})
+        assert answer.status_code == 400 and "6 of the letters" in answer.content.decode()
+        assert "<b>" not in answer.content.decode().replace('<b data-part="', "")
+
+
+def test_expired_and_wrong_codes_find_nothing(presented, wrong_codes):
+    code, lab_id = presented
+    assert Client().get("/join/ZZZZZZ/").status_code == 404
+    Presentation.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
+    answer = Client().get(f"/join/{code}/")
+    assert answer.status_code == 404 and "whether the presentation has ended" in answer.content.decode()
+    again = rooms.open_presentation(Lab.objects.get(pk=lab_id))
+    assert again.code != code and Presentation.objects.count() == 1, "the expired one is deleted"
+
+
+def test_an_address_gives_at_most_so_many_wrong_codes(presented, wrong_codes, at_address):
+    code, _lab_id = presented
+    at_address("203.0.113.9")
+    for _ in range(WRONG_CODES):
+        assert Client().get("/join/ZZZZZZ/").status_code == 404
+    answer = Client().get(f"/join/{code}/")
+    assert answer.status_code == 429 and f"{WRONG_CODES} wrong codes" in answer.content.decode()
+    at_address("203.0.113.10")
+    assert Client().get(f"/join/{code}/").status_code == 302
+    at_address("203.0.113.9")
+    wrong_codes.now_s = WRONG_CODES_S  # type: ignore[attr-defined]
+    assert Client().get(f"/join/{code}/").status_code == 302
+
+
+def test_wrong_codes_are_counted_for_a_limited_number_of_addresses(wrong_codes):
+    for number in range(ADDRESSES + 5):
+        wrong_codes.add(f"address {number}")
+    assert len(wrong_codes._counted) == ADDRESSES
+
+
+def test_presentations_of_an_address_and_of_a_site_are_limited(transactional_db, monkeypatch, at_address):
+    labs = [new_lab({"yaml": SCENARIO}).lab for _ in range(4)]
+    monkeypatch.setattr(rooms, "PRESENTATIONS_PER_CLIENT", 2)
+    monkeypatch.setattr(rooms, "PRESENTATIONS", 3)
+    at_address("203.0.113.9")
+    first = [rooms.open_presentation(lab).code for lab in labs[:2]]
+    assert rooms.open_presentation(labs[0]).code == first[0], "an open one is found again"
+    with pytest.raises(Refused, match="2 labs are presented from your address"):
+        rooms.open_presentation(labs[2])
+    at_address("203.0.113.10")
+    rooms.open_presentation(labs[2])
+    with pytest.raises(Refused, match="3 labs are presented on this site"):
+        rooms.open_presentation(labs[3])
+    rooms.close_presentation(labs[0])
+    rooms.open_presentation(labs[3])
+    labs[3].delete()
+    assert Presentation.objects.count() == 2, "a deleted lab is no longer presented"

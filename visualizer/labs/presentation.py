@@ -1,0 +1,107 @@
+"""A lab's presentation to a class: who presents, and what is shown.
+
+Rules: it is kept by the process that runs the lab. Followers are viewers of the lab, so its frames show them
+the presenter's instant and branch. Only what no frame contains is kept here: tour step, highlight, selected
+item, panel. It is not stored; the presenter's page sends it again after a restart. Several changes within
+`EVERY_S` are sent as one message. A second is a tick of the hub, no clock is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from visualizer.live.wire import Refused
+
+EVERY_S = 0.1
+"""Shortest time between two messages about a presentation."""
+
+AWAY_TICKS = 3
+"""Seconds without the presenter's page after which followers are told: a reload takes less."""
+
+NOBODY: dict[str, Any] = {"type": "presentation", "code": None}
+"""The message of a lab that is not presented."""
+
+Send = Callable[[dict[str, Any]], None]
+
+
+class Presenting:
+    """The presentation of one lab. `send` sends a message to every page, here and in other processes."""
+
+    def __init__(self, send: Send, facts: dict[str, Any] | None, before: dict[str, Any]) -> None:
+        """`facts` are those of `Presentation.facts`; `before` is the last message that this process saw."""
+        self._send = send
+        self._facts: dict[str, Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._by, self._shown = None, None
+        self._followers, self._here, self._away_ticks = 0, False, 0
+        if facts is not None:
+            self._facts = dict(facts)
+            if before.get("code") == facts["code"]:  # it was presented in another process
+                self._by, self._shown = before["by"], before["shown"]
+            self._soon()
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """What pages are told now."""
+        if self._facts is None:
+            return NOBODY
+        return {
+            "type": "presentation",
+            "code": self._facts["code"],
+            "ends_at": self._facts["ends_at"],
+            "by": self._by,
+            "here": self._here or self._away_ticks < AWAY_TICKS,
+            "followers": self._followers,
+            "shown": self._shown,
+        }
+
+    def set(self, facts: dict[str, Any] | None) -> None:
+        """Begin the presentation, or end it with None."""
+        if facts is None or self._facts is None or self._facts["code"] != facts["code"]:
+            self._by, self._shown, self._away_ticks = None, None, 0
+        self._facts = None if facts is None else dict(facts)
+        self._soon()
+
+    def show(self, by: str, shown: dict[str, Any]) -> None:
+        """Show on every follower's page what the page `by` shows. Raises Refused."""
+        if self._facts is None:
+            raise Refused(
+                "not-presented", "This lab is not presented.", "Present it first: Share, Present to a class."
+            )
+        self._by, self._shown = by, shown
+        self._soon()
+
+    def count(self, followers: int, here: bool) -> None:
+        """Take the number of followers' pages, and whether the presenter's page is connected."""
+        if here:
+            self._away_ticks = 0
+        if (followers, here) != (self._followers, self._here):
+            self._followers, self._here = followers, here
+            self._soon()
+
+    def second_passed(self) -> None:
+        """End the presentation when its time is over, and notice that the presenter has disconnected."""
+        if self._facts is None:
+            return
+        self._facts["left_s"] -= 1
+        if self._facts["left_s"] <= 0:
+            self.set(None)
+        elif not self._here and self._away_ticks < AWAY_TICKS:
+            self._away_ticks += 1
+            if self._away_ticks == AWAY_TICKS:
+                self._soon()
+
+    def close(self) -> None:
+        """Send nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _soon(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(EVERY_S, self._now)
+
+    def _now(self) -> None:
+        self._timer = None
+        self._send(self.message)

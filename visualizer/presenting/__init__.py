@@ -1,0 +1,1 @@
+"""Presenting a lab to a class: room codes, and the page on which a code is entered."""

@@ -1,0 +1,85 @@
+"""Room codes: letters that are hard to confuse, and a limit on wrong ones for each address.
+
+Rules: a code only finds a lab, as its viewing link does; it gives no right to control it. Wrong codes are
+counted in this process, in windows that begin with an address's first wrong code.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+
+from visualizer.live.wire import Refused
+
+CODE_LETTERS = "BCDFGHJKMPQRTVWXYZ"
+"""Letters of a code.
+
+It has no vowels, so that no words arise, and none of I, L, N, O, S and U, which are confused with 1, M, 0, 5
+and V. There are no digits.
+"""
+
+CODE_LENGTH = 6
+"""Letters of a code. There are 18^6 codes, 34 million."""
+
+WRONG_CODES = 60
+"""Wrong codes of one address in a window: two for each pupil of a class behind one address."""
+
+WRONG_CODES_S = 600.0
+"""Length of a window. At 60 codes in 10 minutes, trying a thousandth of all codes takes four days."""
+
+ADDRESSES = 10_000
+"""Addresses whose wrong codes are counted at once; beyond them the oldest window is forgotten."""
+
+
+def new_code() -> str:
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+
+
+def code_of(typed: str) -> str:
+    """The code that was typed, in any case, with or without spaces and hyphens. Raises Refused."""
+    code = "".join(typed.split()).replace("-", "").upper()
+    if len(code) != CODE_LENGTH or not set(code) <= set(CODE_LETTERS):
+        raise Refused(
+            "bad-code",
+            "This is no room code.",
+            f"A code has {CODE_LENGTH} of the letters {CODE_LETTERS}, such as {spoken(CODE_LETTERS[:6])}.",
+        )
+    return code
+
+
+def spoken(code: str) -> str:
+    """The code in two groups of letters, as it is shown."""
+    return f"{code[: CODE_LENGTH // 2]} {code[CODE_LENGTH // 2 :]}"
+
+
+class WrongCodes:
+    """The wrong codes of each address in its present window."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._counted: dict[str, tuple[float, int]] = {}  # address: (beginning of its window, wrong codes)
+
+    def check(self, name: str) -> None:
+        """Raise Refused when this address has given too many wrong codes."""
+        began_s, count = self._counted.get(name, (0.0, 0))
+        left_s = began_s + WRONG_CODES_S - self._now()
+        if name and count >= WRONG_CODES and left_s > 0:
+            raise Refused(
+                "too-many",
+                f"{WRONG_CODES} wrong codes came from your address.",
+                f"Try again in {max(1, round(left_s / 60))} minutes, or open the viewer's link of the lab.",
+            )
+
+    def add(self, name: str) -> None:
+        """Count a wrong code of this address."""
+        began_s, count = self._counted.pop(name, (self._now(), 0))
+        if self._now() >= began_s + WRONG_CODES_S:
+            began_s, count = self._now(), 0
+        while len(self._counted) >= ADDRESSES:
+            del self._counted[next(iter(self._counted))]
+        self._counted[name] = (began_s, count + 1)
+
+
+wrong_codes = WrongCodes()
+"""The wrong codes that this process was given."""

@@ -1,0 +1,96 @@
+"""The page on which a room code is entered, and the POSTs that begin and end a presentation.
+
+Rules: GET never makes anything; a wrong code is only counted. A presentation is begun and ended with the
+owner's token of the lab, as every other control of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from visualizer.labs.clients import client
+from visualizer.labs.hub import current_hub
+from visualizer.live.wire import Refused
+from visualizer.models import Presentation
+from visualizer.pages.owner_posts import owned_lab, posted
+from visualizer.presenting.codes import CODE_LENGTH, code_of, spoken, wrong_codes
+from visualizer.presenting.rooms import close_presentation, find_lab, open_presentation
+
+NO_STORE = {"Cache-Control": "no-store"}
+STATUS = {"not-found": 404, "too-many": 429}
+
+
+@require_safe
+def join(request: HttpRequest, code: str = "") -> HttpResponse:
+    """The form for a room code; with a code, the lab that is presented under it."""
+    typed = (code or request.GET.get("code", ""))[:40]
+    refused = None
+    if typed.strip():
+        try:
+            lab_id = _lab_of(typed)
+            return HttpResponseRedirect(reverse("visualizer:lab", args=[lab_id]), headers=NO_STORE)
+        except Refused as why:
+            refused = why
+    page = render(
+        request,
+        "visualizer/join.html",
+        {"typed": typed, "refused": refused, "letters": CODE_LENGTH},
+        status=200 if refused is None else STATUS.get(refused.code, 400),
+    )
+    page["Cache-Control"] = "no-store"
+    return page
+
+
+def _lab_of(typed: str) -> str:
+    wrong_codes.check(client.get())
+    code = code_of(typed)
+    lab_id = find_lab(code)
+    if lab_id is None:
+        wrong_codes.add(client.get())
+        raise Refused(
+            "not-found",
+            f"No lab is presented under {spoken(code)}.",
+            "Compare the letters with the presenter's, or ask whether the presentation has ended.",
+        )
+    return lab_id
+
+
+@posted('{"token": "…"}')
+async def begin(given: dict[str, Any], lab_id: str) -> HttpResponse:
+    """Present the lab under a room code: {token} → 201 {code, url, ends_at}."""
+    presentation = await sync_to_async(open_presentation)(await owned_lab(lab_id, given))
+    await _tell(lab_id, presentation)
+    return JsonResponse(
+        {
+            "code": presentation.code,
+            "url": reverse("visualizer:join-code", args=[presentation.code]),
+            "ends_at": presentation.ends_at.isoformat(),
+        },
+        status=201,
+        headers=NO_STORE,
+    )
+
+
+@posted('{"token": "…"}')
+async def end(given: dict[str, Any], lab_id: str) -> HttpResponse:
+    """End the presentation; its code is free at once: {token} → {}."""
+    await sync_to_async(close_presentation)(await owned_lab(lab_id, given))
+    await _tell(lab_id, None)
+    return JsonResponse({}, headers=NO_STORE)
+
+
+async def _tell(lab_id: str, presentation: Presentation | None) -> None:
+    """Notify the process that runs the lab. Raises Refused while it cannot be reached."""
+    room = await current_hub().room(lab_id)
+    facts = None if presentation is None else presentation.facts()
+    room.part.handle({"type": "presentation", "facts": facts}, _nothing)
+
+
+def _nothing(_: dict[str, Any]) -> None:
+    """Do nothing: pages are notified by the message that the lab sends."""
