@@ -100,6 +100,8 @@ urlpatterns = [
     path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),
     path("labs/<slug:lab_id>/tour.json", questions.tour, name="tour"),
     path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
+    path("labs/<slug:lab_id>/commands/", api.give_command, name="api-command"),
+    path("labs/<slug:lab_id>/seek/", api.seek, name="api-seek"),
     path("labs/<slug:lab_id>/inputs.json", questions.inputs, name="inputs"),
     path("labs/<slug:lab_id>/admin/<str:tool>/<str:cluster>/<str:topic>.json", questions.admin, name="admin"),
 ]

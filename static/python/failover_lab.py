@@ -57,6 +57,10 @@ class FailoverLab:
         made = self.post("/run/", document)
         return Run(self, made["id"], made["token"], self.address + made["url"])
 
+    def lab(self, name: str, token: str) -> Run:
+        """A lab that exists, by its id and its owner's token (Share, Owner's link)."""
+        return Run(self, name, token, f"{self.address}/labs/{name}/")
+
     def get(self, path: str) -> Any:
         """The JSON answer of an address."""
         return json.loads(self.download(path))
@@ -90,8 +94,23 @@ class Run:
     def __init__(self, lab: FailoverLab, name: str, token: str, url: str) -> None:
         self._lab, self.id, self.token, self.url = lab, name, token, url
 
+    def seek(self, at_s: float) -> dict[str, int]:
+        """Run to an instant, or go back to it: {"at_us", "branch"}."""
+        body = {"token": self.token, "at_us": round(at_s * 1_000_000)}
+        return self._lab.post(f"/labs/{self.id}/seek/", body)
+
+    def command(self, do: str, *, at_s: float | None = None, apart: bool = False, **arguments: Any) -> Any:
+        """Give a command at the instant shown, or at `at_s`: {"at_us", "branch"}; raises Refused.
+
+        At a past instant it begins a branch, with `apart` at the end of the run too. An argument that is no
+        name in Python is given as in `run.command("subscription.fail-over", **{"from": "us-west", …})`.
+        """
+        body = {"token": self.token, "command": {"do": do, **arguments}, "apart": apart}
+        at = {} if at_s is None else {"at_us": round(at_s * 1_000_000)}
+        return self._lab.post(f"/labs/{self.id}/commands/", {**body, **at})
+
     def summary(self) -> dict[str, Any]:
-        """Figures of the run, as `simulate --json` prints them."""
+        """Figures of the run up to the instant shown, as `simulate --json` prints them."""
         return self._lab.get(f"/labs/{self.id}/summary.json")
 
     def document(self) -> dict[str, Any]:

@@ -86,6 +86,27 @@ def test_a_run_is_made_read_and_repeated(client, address):
     assert len(lab.download(f"/labs/{run.id}/trace.jsonl").splitlines()) == len(rows) + 1
 
 
+def test_a_running_lab_is_controlled_step_by_step(client, address):
+    lab = client.FailoverLab(address)
+    made = lab.run("two-regions", seed=3, until_s=4)
+    run = lab.lab(made.id, made.token)
+    place = run.seek(5)
+    check("seek", place)
+    assert place == {"at_us": 5_000_000, "branch": 0} and run.summary()["simulated_us"] == 5_000_000
+    place = run.command("cluster.crash", cluster="us-west")
+    check("giveCommand", place)
+    assert place == {"at_us": 5_000_000, "branch": 0}
+    place = run.command("link.cut", at_s=3, link="us-east -> us-west")
+    assert place == {"at_us": 3_000_000, "branch": 1}
+    assert [one["command"] for one in run.summary()["commands"]][-1] == "link.cut"
+    with pytest.raises(client.Refused) as caught:
+        run.command("cluster.crash", cluster="nowhere")
+    assert "us-west" in f"{caught.value} {caught.value.hint}"
+    with pytest.raises(client.Refused) as caught:
+        lab.lab(made.id, "wrong").seek(1)
+    assert caught.value.code == "not-owner"
+
+
 def test_a_refusal_is_raised_with_its_hint(client, address):
     lab = client.FailoverLab(address)
     with pytest.raises(client.Refused) as caught:

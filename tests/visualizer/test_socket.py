@@ -176,7 +176,8 @@ def _world(page: Page):
 async def test_a_command_is_stored_and_answered(owner, made):
     await owner.seek(2_000_000)
     result = await owner.command(do="cluster.crash", cluster="a")
-    assert result == {"type": "result", "id": "c", "ok": True, "code": None, "error": None, "hint": None}
+    taken = {"type": "result", "id": "c", "ok": True, "code": None, "error": None, "hint": None}
+    assert result == {**taken, "at_us": 2_000_000, "branch": 0}
     row = await LabCommand.objects.aget(lab=made.lab)
     assert (row.number, row.at_us, row.branch, row.command["do"]) == (1, 2_000_000, 0, "cluster.crash"), (
         "stored before it is answered"

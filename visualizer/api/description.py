@@ -58,6 +58,12 @@ SCENARIOS = {
         },
     },
 }
+PLACE = {
+    "type": "object",
+    "required": ["at_us", "branch"],
+    "properties": {"at_us": {"type": "integer", "minimum": 0}, "branch": {"type": "integer", "minimum": 0}},
+}
+TOKEN = {"type": "string", "description": "the owner's token, from the answer that made the lab"}
 STATUS = {
     "type": "object",
     "required": ["state", "words", "over"],
@@ -103,6 +109,42 @@ OPERATIONS = (
         ANY,
     ),
     Operation(
+        "post",
+        "/labs/{lab}/seek/",
+        "seek",
+        "Run a lab to an instant, or go back to it; every page of the lab shows it.",
+        PLACE,
+        200,
+        {
+            "type": "object",
+            "required": ["token", "at_us"],
+            "properties": {"token": TOKEN, "at_us": {"type": "integer", "minimum": 0}},
+        },
+    ),
+    Operation(
+        "post",
+        "/labs/{lab}/commands/",
+        "giveCommand",
+        "Give a command to a lab at the instant shown or at another one; in the past it begins a branch.",
+        PLACE,
+        200,
+        {
+            "type": "object",
+            "required": ["token", "command"],
+            "properties": {
+                "token": TOKEN,
+                "command": {
+                    "type": "object",
+                    "required": ["do"],
+                    "properties": {"do": {"type": "string", "description": "as in scenario files"}},
+                },
+                "at_us": {"type": "integer", "minimum": 0, "description": "default: the instant shown"},
+                "apart": {"type": "boolean", "description": "begin a branch also at the end of the run"},
+            },
+            "additionalProperties": False,
+        },
+    ),
+    Operation(
         "get", "/labs/{lab}/rows.json", "readRows", "Events: ?first=, ?last=, ?control=1, ?limit=.", ANY
     ),
     Operation("get", "/labs/{lab}/trace.jsonl", "downloadTrace", "Every event as JSON lines.", None),
@@ -146,7 +188,8 @@ def description() -> dict[str, Any]:
             "title": "Failover Lab",
             "version": ENGINE_VERSION,
             "description": "Run scenarios of geo-replicated messaging, read their figures, order reports. "
-            "Refusals are {code, error, hint}. Requests need no key; a report needs the token of the lab.",
+            "Refusals are {code, error, hint}. Reading needs no key; commands, seeks and reports need the "
+            "token of the lab.",
         },
         "paths": paths,
     }

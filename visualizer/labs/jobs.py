@@ -233,15 +233,19 @@ def carry_out(
     apart: bool,
     keep: Callable[..., Awaitable[int | Refused]],
     kept: Callable[..., None],
+    at_us: int | None = None,
 ) -> Work:
     """Store the command, apply it, then queue the result to be stored.
 
-    The world does not move in between. `keep` returns the command's number once it is stored, or why it could
-    not be stored in time. In that case it is not applied. With `apart` the command starts a branch even at
-    the front of the run, so that switching back to the earlier branch undoes it. The engine creates a branch
-    only where the run continues past the command's instant, so the run goes on for one more instant first.
+    With `at_us` the lab seeks to that instant first. The world does not move between storing and applying.
+    `keep` returns the command's number once it is stored, or why it could not be stored in time. In that case
+    it is not applied. With `apart` the command starts a branch even at the front of the run, so that
+    switching back to the earlier branch undoes it. The engine creates a branch only where the run continues
+    past the command's instant, so the run goes on for one more instant first.
     """
     world = session.world
+    if at_us is not None:
+        yield from seek(session, at_us, None)
     if apart and world.now_us == world.furthest_us:
         here_us = world.now_us
         while session.risk_curves.advance(here_us + 1, session.slice_events()):

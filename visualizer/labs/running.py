@@ -180,7 +180,9 @@ class Runner:
 
         if kind == "seek":
             work = jobs.seek(session, message.get("at_us"), message.get("seq"))
-            return Job(work, _nothing, refused, "seek", message.get("at_us"), replaceable=True)
+            if "id" not in message:
+                return Job(work, _nothing, refused, "seek", message.get("at_us"), replaceable=True)
+            return Job(work, lambda _: reply(self._arrived(message["id"])), refused, "seek")
         if kind in ("step", "step-back"):
             work = jobs.step(session, kind == "step-back", message.get("filter", "control"))
             return Job(work, _nothing, refused, "step")
@@ -201,6 +203,7 @@ class Runner:
                     "code": result.code,
                     "error": result.error,
                     "hint": result.hint,
+                    **self._place(),
                 }
             )
 
@@ -228,8 +231,19 @@ class Runner:
             message.get("apart", False),
             partial(self._keep_command, writes),
             self._command_took_effect,
+            message.get("at_us"),
         )
         return Job(work, done, refused)
+
+    def _arrived(self, identifier: Any) -> dict[str, Any]:
+        """The result of a seek that asked for one."""
+        done = {"ok": True, "code": None, "error": None, "hint": None}
+        return {"type": "result", "id": identifier, **done, **self._place()}
+
+    def _place(self) -> dict[str, Any]:
+        """Instant and branch that the lab shows, for a result; empty before its world exists."""
+        world = self.session.world
+        return {} if world is None else {"at_us": world.now_us, "branch": world.branch}
 
     async def _keep_command(self, writes: list[saving.Write], **given: Any) -> int | Refused:
         """The command's number once it is stored, or the reason why it is not."""

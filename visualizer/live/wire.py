@@ -89,7 +89,7 @@ def decode(text: str | None) -> dict[str, Any]:
         raise Refused(
             "unknown-type", f"There is no message of type {_shown(kind)}.", f"Types are {', '.join(INBOUND)}."
         )
-    return {"type": kind, **_checked(kind, message)}
+    return {"type": kind, **checked(kind, message)}
 
 
 def _shown(value: Any) -> str:
@@ -97,7 +97,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a message of this type, as declared below. Raises Refused."""
     fields, required = INBOUND[kind]
     for name in given:
         if name not in fields:
@@ -111,7 +112,7 @@ def _checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
         if not test(value):
             raise Refused("bad-message", f"{name} of {kind} is {_shown(value)}.", f"It is {words}.")
         taken[name] = value
-    if kind == "seek" and len(taken) != 1:
+    if kind == "seek" and ("at_us" in taken) == ("seq" in taken):
         raise Refused(
             "bad-message", "seek names an instant by at_us, or a row by seq.", "Give exactly one of them."
         )
@@ -198,10 +199,13 @@ INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset
     "play": ({"speed": _SPEED, "until_us": _INSTANT}, frozenset()),
     "pause": ({}, frozenset()),
     "speed": ({"speed": _SPEED}, frozenset({"speed"})),
-    "seek": ({"at_us": _INSTANT, "seq": _INSTANT}, frozenset()),
+    "seek": ({"at_us": _INSTANT, "seq": _INSTANT, "id": _IDENTIFIER}, frozenset()),
     "step": ({"filter": _FILTER}, frozenset()),
     "step-back": ({"filter": _FILTER}, frozenset()),
-    "command": ({"id": _IDENTIFIER, "command": _COMMAND, "apart": _FLAG}, frozenset({"command"})),
+    "command": (
+        {"id": _IDENTIFIER, "command": _COMMAND, "apart": _FLAG, "at_us": _INSTANT},
+        frozenset({"command"}),
+    ),
     "branch": ({"number": _whole(0, 1_000_000)}, frozenset({"number"})),
     "present": ({"by": _TEXT, "shown": _SHOWN}, frozenset({"by", "shown"})),
 }
