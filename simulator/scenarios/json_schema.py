@@ -4,6 +4,12 @@ Command: `python -m simulator.scenarios.json_schema > docs/scenario.schema.json`
 
 Rules: it is made from the same tables as the loader, and accepts everything that the loader accepts. A schema
 cannot check references between sections (does this cluster exist?); only the loader does.
+
+Keywords that begin with `x-` are annotations for the editor of the page; validators ignore them. `x-value`
+says what a key takes. `x-names` lists the sections whose names a value may have, `x-links` stands for a link
+between two names of `x-sites`, `x-messages` for a message of a name in these sections, `x-words` for words
+beside a pattern. `x-protocol` names the protocol that alone has a key or command, and `x-protocol-of` gives
+the protocol of each family.
 """
 
 from __future__ import annotations
@@ -42,6 +48,8 @@ def scenario_schema() -> dict[str, Any]:
         "properties": properties,
         "required": required,
         "additionalProperties": False,
+        "x-protocol-of": PROTOCOL_OF,
+        "x-sites": [section.name for section in shape.sections() if section.sites],
         "allOf": [_needed_by(protocol) for protocol in dict.fromkeys(PROTOCOL_OF.values())],
         "$defs": _definitions(),
     }
@@ -70,7 +78,7 @@ def _definitions() -> dict[str, Any]:
     definitions["links"] = {
         "description": "links by pattern: default, a -> b one way, a <-> b both; the more specific wins",
         "type": ["object", "null"],
-        "propertyNames": {"pattern": f"^(default|{LINK.pattern})$"},
+        "propertyNames": {"pattern": f"^(default|{LINK.pattern})$", "x-words": ["default"], "x-links": True},
         "additionalProperties": _object(shape.link_keys()),
     }
     definitions["commands"] = {
@@ -106,6 +114,8 @@ def _tour() -> dict[str, Any]:
     step, when = _object(STEP_KEYS), _object(WHEN_KEYS)
     when["additionalProperties"] = {"type": ["string", "integer"]}
     when["description"] = "an event: its type, the values of its columns, and which of them"
+    events = {name: None for declared in DECLARED.values() for name in declared.columns_of_events()}
+    when["properties"]["type"]["x-words"] = list(events)
     step["properties"] |= {"when": when, "ask": _object(ASK_KEYS)}
     step["oneOf"] = [{"required": ["at"]}, {"required": ["when"]}]
     made = _object(TOUR_KEYS)
@@ -124,7 +134,13 @@ def _tour() -> dict[str, Any]:
 def _key(key: Key) -> dict[str, Any]:
     schema = KINDS[key.kind].schema(key)
     bound = "" if key.kind != "duration" else f"; at most {units.format_duration(key.maximum or LONGEST_US)}"
-    return {"description": f"{key.says}{bound}", **schema}
+    value = {"x-value": KINDS[key.kind].says}
+    return {"description": f"{key.says}{bound}", **schema, **value, **_only(key.protocol)}
+
+
+def _only(protocol: str) -> dict[str, Any]:
+    """The annotation of what only one protocol has; nothing for what all have."""
+    return {"x-protocol": protocol} if protocol else {}
 
 
 def _members(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
@@ -155,6 +171,7 @@ def _section(section: Section) -> dict[str, Any]:
         "minProperties": 1 if section.required else 0,
         "maxProperties": section.most,
         "additionalProperties": _object(section.keys, section.model),
+        **_only(section.protocol),
     }
 
 
@@ -178,6 +195,7 @@ def _settings(table: dict[str, Setting]) -> dict[str, Any]:
             choices=setting.choices,
             minimum=setting.minimum,
             maximum=setting.maximum,
+            protocol=setting.protocol,
         )
         properties[setting.name] = _key(key)
         if setting.default is not None:
@@ -209,7 +227,7 @@ def _arguments(command: Command) -> dict[str, Any]:
     made = _object(command.arguments)
     made["properties"] = {
         "at": True,
-        "do": {"const": command.name, "description": command.says},
+        "do": {"const": command.name, "description": command.says, **_only(command.protocol)},
         **made["properties"],
     }
     if command.one_of:

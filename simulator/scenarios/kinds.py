@@ -167,7 +167,7 @@ def reference(noun: str, *sections: str) -> Kind:
             raise Wrong(f'there is no {noun} "{shown}"', suggestion(shown, known), code="unknown-name")
         return node.text
 
-    return Kind(f"name of a {noun}", _name_schema, read)
+    return Kind(f"name of a {noun}", lambda key: {**_name_schema(key), "x-names": list(sections)}, read)
 
 
 def _read_link(node: Node, key: Key, path: str, reader: Reading) -> tuple[tuple[str, str], ...]:
@@ -238,8 +238,10 @@ def list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
     )
 
 
-def pattern(text: str) -> Callable[[Key], dict[str, Any]]:
-    return lambda key: {"type": "string", "pattern": f"^{text}$"}
+def pattern(text: str, **more: Any) -> Callable[[Key], dict[str, Any]]:
+    """The JSON Schema of a text; `more` are annotations, whose first underscore stands for a hyphen."""
+    notes = {name.replace("_", "-", 1): value for name, value in more.items()}
+    return lambda key: {"type": "string", "pattern": f"^{text}$", **notes}
 
 
 def _integer_schema(key: Key) -> dict[str, Any]:
@@ -290,14 +292,14 @@ DECIMAL = Kind(
 )
 MESSAGE = Kind(
     "message: producer/number",
-    pattern(rf"{names.NAME_PATTERN}/\d+"),
+    pattern(rf"{names.NAME_PATTERN}/\d+", x_messages=["producers"]),
     _read_message,
     names.format_message,
     names.format_message,
 )
 LINK = Kind(
     "link: a -> b, or a <-> b for both ways",
-    pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"),
+    pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*", x_links=True),
     _read_link,
     names.format_link,
     names.format_link,

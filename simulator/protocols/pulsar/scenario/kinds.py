@@ -114,7 +114,9 @@ ADDRESS = Kind(
     TEXT,
     read_text,
 )
-PARTITION = Kind("name of a topic or of one partition", pattern(names.NAME_PATTERN), _read_partition)
+PARTITION = Kind(
+    "name of a topic or of one partition", pattern(names.NAME_PATTERN, x_names=["topics"]), _read_partition
+)
 
 KINDS: dict[str, Kind] = {
     "client": reference("producer or consumer", "producers", "consumers"),
@@ -124,7 +126,9 @@ KINDS: dict[str, Kind] = {
     "topic-or-partition": PARTITION,
     "topics-or-partitions": list_of(PARTITION, "a list of topics or partitions"),
     "position": Kind(
-        "ledger:entry, earliest or latest", pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position
+        "ledger:entry, earliest or latest",
+        pattern(r"(\d+:(-1|\d+)|earliest|latest)", x_words=["earliest", "latest"]),
+        _read_position,
     ),
     "entry-position": Kind("ledger:entry", pattern(r"\d+:(-1|\d+)"), _read_entry_position),
     "address": ADDRESS,
@@ -133,6 +137,7 @@ KINDS: dict[str, Kind] = {
         "number of partitions by cluster",
         lambda key: {
             "type": "object",
+            "propertyNames": {"x-names": ["clusters"]},
             "additionalProperties": {"type": "integer", "minimum": 0, "maximum": PARTITIONS_MOST},
         },
         _read_partitions_by_cluster,
@@ -141,7 +146,11 @@ KINDS: dict[str, Kind] = {
     ),
     "policies-by-cluster": Kind(
         "policies by cluster",
-        lambda key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/namespace-policies"}},
+        lambda key: {
+            "type": "object",
+            "propertyNames": {"x-names": ["clusters"]},
+            "additionalProperties": {"$ref": "#/$defs/namespace-policies"},
+        },
         _read_policies_by_cluster,
         _write_policies_by_cluster,
     ),

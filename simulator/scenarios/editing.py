@@ -1,0 +1,46 @@
+"""What an editor of scenarios offers: the schema, texts to start from, and a run as a text.
+
+Rules: everything comes from the declarations and from files. There is one minimal example for each family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import resources
+from typing import Any
+
+from simulator.scenarios.builtin import builtin_text
+from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.json_schema import scenario_schema
+from simulator.scenarios.model import CommandSpec, Scenario
+
+__all__ = ["builtin_text", "example_families", "minimal_example", "scenario_schema", "text_with_commands"]
+
+
+def example_families() -> tuple[str, ...]:
+    """The families in the order of their declaration; each has a minimal example."""
+    return tuple(PROTOCOL_OF)
+
+
+def minimal_example(family: str) -> str:
+    """The shortest useful scenario of a family, as text. Raises KeyError for an unknown family."""
+    if family not in PROTOCOL_OF:
+        raise KeyError(family)
+    folder = resources.files("simulator.scenarios") / "minimal"
+    return (folder / f"{family}.yaml").read_text(encoding="utf-8")
+
+
+def text_with_commands(scenario: Scenario, commands: Sequence[Mapping[str, Any]]) -> str:
+    """The canonical text of a scenario that also plans the commands of a log, at their instants."""
+    planned = [
+        CommandSpec(
+            entry["at_us"],
+            entry["do"],
+            {name: value for name, value in entry.items() if name not in ("at_us", "number", "do")},
+        )
+        for entry in commands
+    ]
+    together = sorted((*scenario.commands, *planned), key=lambda command: command.at_us)
+    return canonical_text(replace(scenario, commands=tuple(together)))
