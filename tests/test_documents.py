@@ -25,6 +25,7 @@ from simulator.trace_document import trace_document
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
 PLOTLY = ROOT / "spark_reports" / "html" / "plotly" / "plotly-basic.min.js"
+ACE = ROOT / "static" / "vendor" / "ace"
 NAMED_TEST = re.compile(r"`(tests/[\w/.-]+\.(?:py|mjs|js))(?:::([\w:]+))?`")
 
 
@@ -51,6 +52,7 @@ def test_every_pinned_dependency_is_explained_and_nothing_else():
     pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
     pinned.update(page_tools["devDependencies"])
     pinned["plotly.js-basic-dist-min"] = re.search(r"v([\d.]+)", PLOTLY.read_text()[:200])[1]
+    pinned["ace-builds"] = re.search(r'version="(\d+\.\d+\.\d+)"', (ACE / "ace.js").read_text())[1]
     rows = re.findall(
         r"^\| `([@\w.\[\]/-]+)` \| ([\w.]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
     )
@@ -61,6 +63,15 @@ def test_the_plotly_in_the_repository_is_the_one_of_the_package_that_is_named():
     digest = hashlib.sha256(PLOTLY.read_bytes()).hexdigest()
     assert f"SHA-256 of `{PLOTLY.name}`: `{digest}`" in (ROOT / "docs" / "dependencies.md").read_text()
     assert "MIT License" in PLOTLY.with_name("LICENSE.txt").read_text()
+
+
+def test_the_editor_component_is_that_of_the_package_that_is_named():
+    text = (ROOT / "docs" / "dependencies.md").read_text()
+    files = sorted(ACE.glob("*.js"))
+    assert len(files) == 4
+    for path in files:
+        assert f"| `{path.name}` | `{hashlib.sha256(path.read_bytes()).hexdigest()}` |" in text, path.name
+    assert "Ajax.org B.V." in (ACE / "LICENSE").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -152,7 +163,7 @@ SOURCES = [
     for folder in ("simulator", "visualizer", "spark_reports", "labsite", "script", "static", "tests")
     for kind in ("*.py", "*.js", "*.mjs")
     for path in (ROOT / folder).rglob(kind)
-    if "node_modules" not in path.parts and path != PLOTLY
+    if "node_modules" not in path.parts and path != PLOTLY and ACE not in path.parents
 ]
 
 
