@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 READERS: dict[str, Callable[[str], str]] = {
     "simulator/scenarios/library/*.yaml": text_of_yaml,
+    "simulator/scenarios/minimal/*.yaml": text_of_yaml,
     "docs/scenario-example.yaml": text_of_yaml,
     "templates/**/*.html": text_of_html,
     "static/js/**/*.js": text_of_javascript,

@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 
 from visualizer.api import views as api
 from visualizer.comparisons import views as comparisons
+from visualizer.editor import views as editor
 from visualizer.fidelity import views as fidelity
 from visualizer.pages import gallery, glossary, page_scripts, views
 from visualizer.pages import my_labs as mine
@@ -40,6 +41,10 @@ urlpatterns = [
     path("my-set-up/", setups.set_up_page, name="set-up"),
     path("my-set-up/scenario.json", setups.scenario_of_form, name="scenario-of-form"),
     path("my-set-up/check/", setups.scenario_of_text, name="scenario-of-text"),
+    path("editor/", editor.editor_page, name="editor"),
+    path("editor/start.json", editor.start_text, name="editor-start"),
+    path("editor/schema.json", editor.schema, name="editor-schema"),
+    path("editor/check/", editor.check, name="editor-check"),
     path("compare/<slug:name>/", comparisons.comparison_page, name="comparison"),
     path("compare/<slug:name>/columns.json", comparisons.comparison, name="comparison-data"),
     path("labs/<slug:lab_id>/compare/", comparisons.lab_comparison_page, name="lab-comparison"),

@@ -33,7 +33,7 @@ Made from `simulator/scenarios/` by `python -m simulator.scenarios.document > do
 
 A scenario is one YAML file: clusters, links, topics, clients, planned faults, and the expected figures. `python manage.py simulate FILE`
 runs it, `python manage.py scenarios` lists the built-in ones, and the page opens both. [`scenario-example.yaml`](scenario-example.yaml) shows
-most of the format; [`scenario.schema.json`](scenario.schema.json) lets an editor complete and check it
+most of the format; the page's [editor](editor.md) completes and checks it, and [`scenario.schema.json`](scenario.schema.json) lets other editors do so
 (`# yaml-language-server: $schema=scenario.schema.json` as the first line).
 
 - Unknown keys are errors. The problems of a file are reported at once, with line and column, what is wrong and what would be right; nothing is run. Of more than {problems} the

@@ -178,6 +178,7 @@ async def test_no_route_fails(lab_id, data):
         "/labs/",
         "/labs/mine/",
         "/my-set-up/check/",
+        "/editor/check/",
         "/labs/{lab}/copy/",
         "/labs/{lab}/rename/",
         "/labs/{lab}/delete/",
@@ -217,6 +218,8 @@ async def test_a_title_that_cannot_be_stored_is_refused(made, body):
         "/labs/{lab}/replay/",
         "/labs/{lab}/rows.json",
         "/my-set-up/",
+        "/editor/",
+        "/editor/schema.json",
         "/compare/two-regions/",
     ],
 )

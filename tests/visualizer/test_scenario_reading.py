@@ -74,7 +74,7 @@ async def test_each_run_of_a_set_up_is_read_in_the_dedicated_thread():
     )
 
 
-@pytest.mark.parametrize("path", ["/labs/", "/my-set-up/check/"])
+@pytest.mark.parametrize("path", ["/labs/", "/my-set-up/check/", "/editor/check/"])
 async def test_the_answer_about_nine_thousand_problems_is_short(path):
     answer = await AsyncClient().post(path, json.dumps({"yaml": WRONG}), content_type="application/json")
     problems = answer.json()["problems"]

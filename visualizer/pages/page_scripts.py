@@ -23,7 +23,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import condition, require_safe
 
 PAGES = (
-    *("audit", "audits", "comparison", "experiment", "experiments"),
+    *("audit", "audits", "comparison", "editor", "experiment", "experiments"),
     *("fidelity", "gallery", "lab", "labs", "pair", "run", "set_up"),
 )
 """The entry modules: `static/js/pages/{name}.js`."""

@@ -27,6 +27,9 @@ export async function openRun({ document, root, window, fetcher }) {
   part("warning").hidden = warning === "";
   setText(part("warning"), warning);
   button.hidden = false;
+  const edit = /** @type {HTMLAnchorElement} */ (required(root, "a[data-part=edit]"));
+  edit.hidden = false;
+  edit.href = edit.pathname + window.location.hash;
   button.addEventListener("click", () => open().catch(failed));
 
   async function open() {

@@ -1,0 +1,58 @@
+"""The number of checks that one address may request in a minute, larger texts counting more.
+
+Rules: the allowance refills evenly. The clock is passed in, so tests use their own. Addresses whose allowance
+is full again are forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from visualizer.labs.clients import client
+from visualizer.live.wire import Refused
+
+CHECKS_PER_MINUTE = 1_200
+"""Checks of one address in a minute: a class of 60 in one building, each every three seconds."""
+
+CHARACTERS_PER_CHECK = 4_096
+"""Each further 4,096 characters of a text count as another check. Most scenarios have fewer."""
+
+ADDRESSES_KEPT = 10_000
+"""Addresses whose allowance is kept in one process, about 100 bytes each."""
+
+
+class Allowance:
+    """A bucket of checks for each address; the least recently used one is dropped when they are too many."""
+
+    def __init__(
+        self,
+        most: int = CHECKS_PER_MINUTE,
+        clock_s: Callable[[], float] = time.monotonic,
+        kept: int = ADDRESSES_KEPT,
+    ) -> None:
+        self._most, self._clock_s, self._kept = most, clock_s, kept
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, characters: int) -> None:
+        """Count one check of a text for the current address. Raises Refused when none is left."""
+        name = client.get()
+        if not name:
+            return
+        cost = 1 + characters // CHARACTERS_PER_CHECK
+        now_s = self._clock_s()
+        left, seen_s = self._left.pop(name, (float(self._most), now_s))
+        left = min(self._most, left + (now_s - seen_s) * self._most / 60)
+        allowed = left >= cost
+        self._left[name] = (left - cost if allowed else left, now_s)
+        if len(self._left) > self._kept:
+            del self._left[next(iter(self._left))]
+        if not allowed:
+            raise Refused(
+                "too-many",
+                f"{self._most:,} checks of scenarios were requested from your address within a minute.",
+                "The text is checked again in a few seconds.",
+            )
+
+    def __len__(self) -> int:
+        return len(self._left)
