@@ -190,12 +190,11 @@ class _Steps:
             right = "name the cluster in whose log it lies" if cluster is None else "leave cluster out"
             self.reader.fail(node, path, what, right, at_key=True)
         elif cluster is not None and cluster not in sites:
-            right = suggestion(cluster, sites)
             self.reader.fail(
                 node.value["cluster"],
                 f"{path}.cluster",
                 f'there is no cluster "{cluster}"',
-                right,
+                suggestion(cluster, sites),
                 "unknown-name",
             )
 
