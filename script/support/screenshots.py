@@ -55,6 +55,18 @@ def set_up_answered(page: Any, site: Any) -> None:
     wait_until(page, "() => globalThis.failoverSetUp.answer().state === 'done'")
 
 
+def editor(page: Any, site: Any) -> None:
+    """The editor with a problem and its list of completions."""
+    page.goto(f"{site.address}/editor/?start=scenario/region-down")
+    wait_until(page, "() => Boolean(globalThis.failoverEditor?.schema())")
+    page.get_by_role("group", name="Scenario as YAML").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("wrong: 1\nnames")
+    page.locator(".ace_autocomplete").wait_for()
+    page.get_by_role("heading", name="problem").wait_for()
+
+
 def set_up_problems(page: Any, site: Any) -> None:
     page.goto(f"{site.address}/my-set-up/?rate=fast&queue=-1&cache=2")
 
@@ -142,6 +154,7 @@ ROOMS: dict[str, Room] = {
     "set-up": set_up,
     "set-up-answered": set_up_answered,
     "set-up-problems": set_up_problems,
+    "editor": editor,
     "labs": labs,
     "comparison-before": comparison_before,
     "comparison-after": comparison_after,

@@ -39,6 +39,22 @@ def set_up_states(page: Any, address: str) -> Iterator[str]:
     yield "a text of one's own"
 
 
+def editor_states(page: Any, address: str) -> Iterator[str]:
+    page.goto(f"{address}/editor/?start=scenario/region-down")
+    wait_until(page, "() => Boolean(globalThis.failoverEditor?.schema())")
+    expect(page.get_by_role("heading", name="No problems")).to_be_visible()
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_label("Link to a run of this scenario")).to_have_value(re.compile("#run="))
+    yield "the editor with a link"
+    page.get_by_role("group", name=re.compile("Scenario as YAML")).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("wrong: 1\nnames")
+    expect(page.locator(".ace_autocomplete")).to_contain_text("namespaces")
+    expect(page.get_by_role("heading", name="problem")).to_be_visible()
+    yield "completion and problems"
+
+
 def lab_states(page: Any, address: str) -> Iterator[str]:
     page.goto(f"{address}/labs/")
     expect(page.get_by_text("No labs in this browser yet.")).to_be_visible()
@@ -82,6 +98,7 @@ def comparison_states(page: Any, address: str) -> Iterator[str]:
 
 ROOMS = {
     "set-up": set_up_states,
+    "editor": editor_states,
     "labs": lab_states,
     "gallery": gallery_states,
     "comparison": comparison_states,

@@ -195,6 +195,11 @@ test("the editor begins with a link's text, the start of the address, the newest
 
 test("a file is read up to the limit, with the line breaks of the editor", async () => {
   const file = (name, text) => ({ name, size: text.length, text: async () => text });
-  assert.deepEqual(await ofFile(file("a.yaml", "a: 1\r\nb: 2\r\n"), 100), { start: "file:a.yaml", title: "a.yaml", text: "a: 1\nb: 2\n" });
-  for (const length of [101, 401]) await assert.rejects(ofFile(file("b.yaml", "x".repeat(length)), 100), /b\.yaml is too large: the editor takes at most 100 characters/);
+  const store = storage();
+  const opened = await ofFile(file("a.yaml", "a: 1\r\nb: 2\r\n"), 100, store);
+  assert.deepEqual(opened, { start: "file:a.yaml", title: "a.yaml", text: "a: 1\nb: 2\n" });
+  keepDraft(store, { ...opened, text: "a: 7" });
+  assert.equal((await ofFile(file("a.yaml", "a: 7"), 100, store)).start, "file:a.yaml");
+  assert.equal((await ofFile(file("a.yaml", "a: 8"), 100, store)).start, "file:a.yaml (2)", "the changed text is not replaced");
+  for (const length of [101, 401]) await assert.rejects(ofFile(file("b.yaml", "x".repeat(length)), 100, store), /b\.yaml is too large: the editor takes at most 100 characters/);
 });

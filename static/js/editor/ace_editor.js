@@ -12,8 +12,8 @@ import { wordsOfProblem } from "./problems.js";
 const LOADS_MORE = ["goToNextError", "goToPreviousError", "showSettingsMenu", "openCommandPalette", "openCommandPallete", "gotoline", "toggleSplitSelectionIntoLines"];
 const LABEL = "Scenario as YAML";
 const OPTIONS = {
+  useWorker: false, // the server's loader checks the text; it is set before the mode, which would start a worker
   mode: "ace/mode/yaml",
-  useWorker: false, // the server's loader checks the text
   tabSize: 2,
   useSoftTabs: true,
   newLineMode: "unix",
@@ -33,14 +33,16 @@ const OPTIONS = {
  * @param {string} parts.text
  * @param {() => any} parts.getSchema null until it has arrived
  * @param {boolean} parts.dark
+ * @param {boolean} parts.narrow whether long lines are wrapped
  * @returns {import("./plain_editor.js").Editor}
  */
-export function makeAceEditor({ ace, document, home, text, getSchema, dark }) {
-  const editor = ace.edit(home, { ...OPTIONS, value: text });
+export function makeAceEditor({ ace, document, home, text, getSchema, dark, narrow }) {
+  const editor = ace.edit(home, { ...OPTIONS, wrap: narrow, value: text });
   editor.setTheme({ cssClass: "ace-lab", cssText: "", isDark: dark });
   for (const name of LOADS_MORE) editor.commands.removeCommand(name);
   editor.renderer.scroller.setAttribute("aria-label", `${LABEL}. Press Enter to edit, Escape to leave.`);
   const offsetOf = (position) => editor.session.doc.positionToIndex(position);
+  editor.renderer.on("resize", () => editor.isFocused() && editor.renderer.scrollCursorIntoView());
   const marks = makeMarks(ace, editor);
   editor.completers = [makeCompleter(ace, editor, getSchema, offsetOf)];
   addHover(ace, document, editor, { getSchema, offsetOf, problemsAt: marks.problemsAt });
@@ -90,14 +92,15 @@ function makeCompleter(ace, editor, getSchema, offsetOf) {
   const { snippetManager } = ace.require("ace/snippets");
   const found = () => completionsAt(getSchema(), editor.getValue(), offsetOf(editor.getCursorPosition()));
 
-  function insertMatch(_editor, { snippet }) {
+  function insertMatch(_editor, { snippet, from_offset }) {
     const { session } = editor;
     const position = editor.getCursorPosition();
-    const offset = offsetOf(position);
-    const place = placeAt(editor.getValue(), offset);
+    const place = placeAt(editor.getValue(), offsetOf(position));
+    // the list may be older than what was typed since: the key then does what it does without a list
+    if (place?.from !== from_offset) return editor.insert("\n");
     const line = session.getLine(position.row);
     const rest = /^[\w.-]*/.exec(line.slice(position.column))[0].length;
-    const from = session.doc.indexToPosition(place ? place.from : offset);
+    const from = session.doc.indexToPosition(place.from);
     const quote = /["']/.test(line[from.column] ?? "") && from.column < position.column && line[position.column + rest] === line[from.column] ? 1 : 0;
     session.replace({ start: from, end: { row: position.row, column: position.column + rest + quote } }, "");
     // the component repeats the indentation of the line in each further line of a snippet
@@ -114,8 +117,8 @@ function makeCompleter(ace, editor, getSchema, offsetOf) {
       const place = placeAt(editor.getValue(), offsetOf(editor.getCursorPosition()));
       // the spaces that indent a new line open no list, so that Enter there still begins a line
       if (editor.completer?.autoShown && place && !place.word && !place.flow && place.wanted === "key") return callback(null, []);
-      const { completions } = found();
-      callback(null, completions.map((one, at) => ({ caption: one.label, value: one.label, snippet: one.snippet, meta: one.kind, score: 1000 - at, docText: [one.label, ...one.words].join("\n"), completer: { insertMatch } })));
+      const { completions, from } = found();
+      callback(null, completions.map((one, at) => ({ from_offset: from, caption: one.label, value: one.label, snippet: one.snippet, meta: one.kind, score: 1000 - at, docText: [one.label, ...one.words].join("\n"), completer: { insertMatch } })));
     },
   };
 }

@@ -9,7 +9,7 @@ const PAUSE_MS = 300;
 const AGAIN_MS = 5000;
 
 /**
- * @typedef {{problems: import("./problems.js").Problem[], count: number, scenario: object | null, text: string}} Checked
+ * @typedef {{problems: import("./problems.js").Problem[], count: number, scenario: {title: string, seed: number, until_us: number, commands: number} | null, text: string}} Checked
  * @param {object} parts
  * @param {Window} parts.window
  * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests

@@ -21,21 +21,12 @@ export function makeSharing({ document, root, window, part, getText, getChecked 
   const input = required(root, "input[data-part=link]");
 
   async function share() {
-    const text = getText();
-    const checked = getChecked();
+    const link = await linkOf(getText(), getChecked());
+    const words = typeof link === "string" ? "" : link.refused;
     part("link-line").hidden = false;
-    input.value = "";
-    if (checked?.text !== text || !checked.scenario) {
-      setText(part("link-words"), checked?.text === text ? "Fix the problems first: a run needs a valid scenario." : "The text is being checked. Try again in a moment.");
-      return;
-    }
-    const { title, seed } = checked.scenario;
-    const run = { format: RUN_FORMAT, engine_version: root.dataset.engine, title, yaml: text, seed, commands: [], until_us: 0 };
-    const link = window.location.origin + root.dataset.run + (await fragmentOf(JSON.stringify(run), "run"));
-    if (link.length > LONGEST_LINK) {
-      setText(part("link-words"), "This text is too long for a link: run it and share the lab, or send the file.");
-      return;
-    }
+    part("link-field").hidden = words !== "";
+    setText(part("link-words"), words);
+    if (typeof link !== "string") return;
     input.value = link;
     input.select();
     try {
@@ -44,6 +35,16 @@ export function makeSharing({ document, root, window, part, getText, getChecked 
     } catch {
       setText(part("link-words"), "The browser does not let this page copy: the link is selected, copy it with the keyboard.");
     }
+  }
+
+  /** @returns {Promise<string | {refused: string}>} */
+  async function linkOf(text, checked) {
+    if (checked?.text !== text) return { refused: "The text is being checked. Try again in a moment." };
+    if (!checked.scenario) return { refused: "Fix the problems first: a run needs a valid scenario." };
+    const { title, seed } = checked.scenario;
+    const run = { format: RUN_FORMAT, engine_version: root.dataset.engine, title, yaml: text, seed, commands: [], until_us: 0 };
+    const link = window.location.origin + root.dataset.run + (await fragmentOf(JSON.stringify(run), "run"));
+    return link.length <= LONGEST_LINK ? link : { refused: "This text is too long for a link: run it and share the lab, or send the file." };
   }
 
   function save() {

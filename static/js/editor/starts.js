@@ -10,7 +10,7 @@
 
 import { counted } from "../model/format.js";
 import { textOf } from "../wire/text_link.js";
-import { draftsIn } from "./drafts.js";
+import { draftOf, draftsIn } from "./drafts.js";
 
 /** Largest file that is read, bytes: UTF-8 has at most four bytes for a character. */
 const BYTES_PER_CHARACTER = 4;
@@ -48,11 +48,21 @@ export function withSeed(text, seed) {
   return seed === 1 ? text : text.replace(/^(until:.*)$/m, `seed: ${seed}\n$1`);
 }
 
-/** @param {File} file @param {number} most characters @returns {Promise<Beginning>} @throws {Error} for a file that is too large */
-export async function ofFile(file, most) {
+/**
+ * A file's text. Where another text of a file with this name is kept, it gets a number, so that both are kept.
+ * @param {File} file @param {number} most characters @param {Storage | null} storage
+ * @returns {Promise<Beginning>}
+ * @throws {Error} for a file that is too large
+ */
+export async function ofFile(file, most, storage) {
   const refused = () => new Error(`${file.name} is too large: the editor takes at most ${most} characters.`);
   if (file.size > most * BYTES_PER_CHARACTER) throw refused();
   const text = (await file.text()).replaceAll("\r\n", "\n");
   if (text.length > most) throw refused();
-  return { start: `file:${file.name}`, title: file.name, text };
+  for (let number = 1; ; number += 1) {
+    const title = number === 1 ? file.name : `${file.name} (${number})`;
+    const start = `file:${title}`;
+    const kept = draftOf(storage, start);
+    if (!kept || kept.text === text) return { start, title, text };
+  }
 }

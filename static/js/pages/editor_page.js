@@ -14,8 +14,11 @@ import { makeSharing } from "../editor/sharing.js";
 import { firstBeginning, fromServer, ofFile } from "../editor/starts.js";
 import { counted, seconds } from "../model/format.js";
 import { allOf, element, required, setText } from "../render/dom.js";
-import { makeRequests } from "../wire/http.js";
+import { makeRequests, RequestError } from "../wire/http.js";
 import { keepToken } from "../wire/token.js";
+
+/** As in the stylesheet: on a narrower page the problems are below the text. */
+const NARROW_PX = 900;
 
 /** Pause after the last movement of the cursor before its documentation is written, ms. */
 const CURSOR_MS = 100;
@@ -48,6 +51,7 @@ export async function openEditor({ document, root, window, fetcher, ace }) {
     drafts.keepSoon();
     problems.check();
     part("link-line").hidden = true;
+    say(null);
   });
   followCursor({ document, window, part, editor, getSchema });
   offerActs(root, { run, save: sharing.save, share: sharing.share, discard: () => editor.setValue(held.began.text) });
@@ -115,7 +119,7 @@ function makeStarts({ window, root, requests, held, editor, say, storage, limit,
   }
 
   function openFile(file) {
-    ofFile(file, limit).then((began) => {
+    ofFile(file, limit, storage).then((began) => {
       begin(began);
       drafts.keep();
     }, say);
@@ -135,7 +139,8 @@ async function openLab({ window, root, requests, editor, say, drafts, check }) {
     keepToken(made.id, made.token, window);
     window.location.assign(`${made.url}#token=${made.token}`);
   } catch (reason) {
-    say(reason);
+    // the problems of a text are listed beside it
+    say(new RequestError(reason.message.split("\n")[0], reason.hint));
     check();
   } finally {
     button.disabled = false;
@@ -164,7 +169,7 @@ function makeField({ document, window, root, ace, area, getSchema }) {
   home.hidden = false;
   area.hidden = true;
   setText(keys, KEYS);
-  return makeAceEditor({ ace, document, home, text: area.value, getSchema, dark });
+  return makeAceEditor({ ace, document, home, text: area.value, getSchema, dark, narrow: window.innerWidth < NARROW_PX });
 }
 
 /** Keeps the text in the browser, and lists the drafts among the starts. */

@@ -1,4 +1,4 @@
-/** Sharing a set-up: copies its YAML or a link to it, downloads it, or opens it as an experiment. */
+/** Sharing a set-up: copies its YAML or a link to it, downloads it, or opens it as an experiment or in the scenario editor. */
 
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { required, setText } from "../render/dom.js";
@@ -28,6 +28,10 @@ export function makeSharing({ document, root, window, getYaml, isForm }) {
     /** Opens the page of experiments with this set-up. */
     async experiment() {
       window.location.assign(root.dataset.experiments + (isForm() ? window.location.search : await fragmentOf(getYaml())));
+    },
+    /** Opens the scenario editor with this set-up's text. */
+    async edit() {
+      window.location.assign(root.dataset.editor + (await fragmentOf(getYaml())));
     },
     copyYaml: () => copy(getYaml(), "The YAML is copied."),
     async copyLink() {
