@@ -45,6 +45,8 @@ export function makeAceEditor({ ace, document, home, text, getSchema, dark, narr
   editor.renderer.on("resize", () => editor.isFocused() && editor.renderer.scrollCursorIntoView());
   const marks = makeMarks(ace, editor);
   editor.completers = [makeCompleter(ace, editor, getSchema, offsetOf)];
+  // the list of completions has a text field of its own, hidden from screen readers, that Tab must not reach
+  ace.require("ace/autocomplete").Autocomplete.for(editor).getPopup().renderer.textarea.setAttribute("tabindex", "-1");
   addHover(ace, document, editor, { getSchema, offsetOf, problemsAt: marks.problemsAt });
   return {
     value: () => editor.getValue(),
