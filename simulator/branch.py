@@ -11,9 +11,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from simulator.checkpoint import SharedObjects
 from simulator.live_checks import LiveChecks
-from simulator.protocols.table import protocol_of
+from simulator.system.checkpoint import SharedObjects
 from simulator.system.commanding import CommandRunner, schedule_command
 from simulator.system.system import System
 from simulator.trace.block import Block
@@ -60,7 +59,7 @@ class Branch:
         self.checks: LiveChecks = (
             parent.checks.branched(runtime.seq) if parent else LiveChecks(runtime.scenario)
         )
-        self.shared = SharedObjects(protocol_of(runtime.scenario).shared_types)
+        self.shared = SharedObjects(runtime.shared_types)
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []
         self.furthest_us = runtime.now_us

@@ -110,7 +110,7 @@ FILES_ALLOWED = (
     "simulator/trace/recorded_files.py",
 )
 
-IDENTITY_ALLOWED = ("simulator/checkpoint.py",)
+IDENTITY_ALLOWED = ("simulator/system/checkpoint.py",)
 """Numbers shared objects by order of meeting.
 
 The addresses are only keys of a look-up and reach no row.
@@ -122,14 +122,14 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "kernel": ("kernel", "trace"),
     "log": ("log", "kernel", "trace"),
     "scenarios": ("scenarios",),
-    "system": ("system", "scenarios", "kernel", "counting", "trace"),
+    "system": ("system", "scenarios", "log", "kernel", "counting", "trace"),
     "counting": ("counting", "trace"),
     "checks": ("checks", "protocols", "scenarios", "trace"),
     "story": ("story", "counting", "trace"),
     "views": ("views", "system", "protocols"),
     "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world"),
     "experiments": (
-        *("experiments", "world", "checkpoint", "protocols"),
+        *("experiments", "world", "branch", "protocols"),
         *("scenarios", "system", "counting", "kernel", "trace"),
     ),
 }
@@ -150,6 +150,7 @@ PYTHON_API = (
     "simulator.headless",
     "simulator.recordings",
     "simulator.what_if",
+    "simulator.inevitable",
     "simulator.tours",
     "simulator.comparison",
     "simulator.experiments",

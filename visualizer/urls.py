@@ -3,6 +3,7 @@
 from django.urls import path, register_converter
 
 from visualizer.api import views as api
+from visualizer.comparisons import inevitable_views as inevitable
 from visualizer.comparisons import views as comparisons
 from visualizer.editor import views as editor
 from visualizer.fidelity import views as fidelity
@@ -103,6 +104,8 @@ urlpatterns = [
     path("labs/<slug:lab_id>/creation.json", questions.creation, name="creation"),
     path("labs/<slug:lab_id>/brokers.json", questions.brokers, name="brokers"),
     path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),
+    path("labs/<slug:lab_id>/inevitable.json", inevitable.curve, name="inevitable"),
+    path("labs/<slug:lab_id>/inevitable/cancel/", inevitable.cancel, name="cancel-inevitable"),
     path("labs/<slug:lab_id>/tour.json", questions.tour, name="tour"),
     path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
     path("labs/<slug:lab_id>/commands/", api.give_command, name="api-command"),

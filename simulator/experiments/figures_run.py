@@ -6,14 +6,15 @@ on independently.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.checkpoint import SharedObjects
+from simulator.branch import BRANCH_BYTES, TABLES_BYTES_PER_ROW
 from simulator.counting.results import CountedRun
 from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import CommandSpec, Scenario
+from simulator.system.checkpoint import SharedObjects
 from simulator.system.commanding import schedule_command
 from simulator.system.system import System
 from simulator.trace.trace import Trace
@@ -53,16 +54,31 @@ class FiguresRun:
     def now_us(self) -> int:
         return self.runtime.now_us
 
+    @property
+    def memory_bytes(self) -> int:
+        """An estimate of its memory in bytes: rows and tables."""
+        trace = self.trace
+        blocks = sum(trace.block_sizes().values())
+        return blocks + trace.open_bytes + BRANCH_BYTES + TABLES_BYTES_PER_ROW * trace.length
+
     def run(self, until_us: int) -> None:
         """Run up to the end of an instant. Raises RunFailed when there are too many rows."""
+        self.advance(until_us, ALL_EVENTS)
+
+    def advance(self, until_us: int, events: int) -> bool:
+        """Run at most about `events` queue events towards the end of an instant; True while more is left.
+
+        Raises RunFailed when there are too many rows.
+        """
         self._counted = None
         self.runtime.rows_max = self.rows_max
-        more = self.runtime.run_instants(until_us, ALL_EVENTS, self.trace, self.rows_max)
-        if more or self.seq > self.rows_max:
+        more = self.runtime.run_instants(until_us, events, self.trace, self.rows_max)
+        if self.seq > self.rows_max:
             raise RunFailed(
                 f"it has more than {self.rows_max:,} rows at {self.now_us / 1e6:.6f} s, the most of a run; "
                 "publish fewer messages, or end it earlier"
             )
+        return more
 
     def finish(self, measures: Sequence[str]) -> None:
         """Run to the end of the scenario, or until these measures are final. Raises RunFailed."""
@@ -74,11 +90,20 @@ class FiguresRun:
 
     def fork(self, scenario: Scenario) -> FiguresRun:
         """An independent run from here on, of a scenario that has been the same up to now."""
-        shared = SharedObjects(self.protocol.shared_types)
-        runtime = shared.load(shared.save(self.runtime))
-        runtime.write_to(self.trace, self.seq)
-        runtime.depart()
-        return FiguresRun(scenario, runtime)
+        return self.forks(scenario)()
+
+    def forks(self, scenario: Scenario) -> Callable[[], FiguresRun]:
+        """A function whose every call makes a fork at this instant, also after the run has gone on."""
+        shared, trace, seq = SharedObjects(self.runtime.shared_types), self.trace, self.seq
+        saved = shared.save(self.runtime)
+
+        def made() -> FiguresRun:
+            runtime = shared.load(saved)
+            runtime.write_to(trace, seq)
+            runtime.depart()
+            return FiguresRun(scenario, runtime)
+
+        return made
 
     def schedule(self, commands: list[CommandSpec]) -> None:
         """Put commands of a scenario on the calendar, as the building of a system does."""

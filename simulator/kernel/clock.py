@@ -103,6 +103,14 @@ class Clock:
         heapify(self._queue)
         self.now_us = now_us
 
+    def become(self, parts: Iterable[dict[str, Any] | None]) -> None:
+        """Take over the fields of a copy; a run under way goes on with the events of the copy."""
+        queue = self._queue
+        for part in parts:
+            for name, value in (part or {}).items():
+                setattr(self, name, value)
+        queue[:], self._queue = self._queue, queue
+
     @property
     def whole(self) -> bool:
         """Whether the present instant is finished: no more events are scheduled at it."""

@@ -9,6 +9,7 @@ at the outermost midpoint (probability 1 / 8,192): 3.67 standard deviations, or 
 
 from __future__ import annotations
 
+from copy import copy
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -161,6 +162,15 @@ class Sampler:
         self._block_number = -1
         self._block: list[int] = []
         self._blocks: dict[int, list[int]] = {}
+
+    def redrawn(self, key: int, spread_millionths: int) -> Sampler:
+        """The same distribution under another key; a constant is drawn from a spread below it up to it."""
+        if self.constant and spread_millionths:
+            low_us = self.constant - self.constant * spread_millionths // MILLIONTHS
+            return Sampler(Span("uniform", low_us=low_us, high_us=self.constant), key)
+        other = copy(self)
+        other.key, other._block_number, other._block, other._blocks = key, -1, [], {}
+        return other
 
     @staticmethod
     def _check(distribution: Varying) -> None:

@@ -61,6 +61,10 @@ class Link:
         self._slow_us = latency_us
         self.constant_us = self.sampler.constant if latency_us is None else latency_us
 
+    def sampler_changed(self) -> None:
+        """Its sampler has been replaced."""
+        self.slow_us = self._slow_us
+
     @property
     def least_us(self) -> int:
         """The shortest possible latency now."""

@@ -31,9 +31,27 @@ _FIRST_FACTOR = 0xBF58476D1CE4E5B9
 _SECOND_FACTOR = 0x94D049BB133111EB
 
 
-def stream_key(seed: int, name: str) -> int:
+class StreamKey(int):
+    """The key of a stream, with the stream's name.
+
+    A copied state can so get the keys of the same streams under another seed (`simulator.system.checkpoint`).
+    """
+
+    name: str
+
+    def __new__(cls, value: int, name: str) -> StreamKey:
+        key = super().__new__(cls, value)
+        key.name = name
+        return key
+
+    def __reduce__(self) -> tuple[type[StreamKey], tuple[int, str]]:
+        return StreamKey, (int(self), self.name)
+
+
+def stream_key(seed: int, name: str) -> StreamKey:
     """The 64-bit key of the stream `name` under `seed`; any integer is a seed."""
-    return int.from_bytes(blake2b(f"{seed}\0{name}".encode(), digest_size=8).digest(), "big")
+    digest = blake2b(f"{seed}\0{name}".encode(), digest_size=8).digest()
+    return StreamKey(int.from_bytes(digest, "big"), name)
 
 
 def draw(key: int, index: int) -> int:

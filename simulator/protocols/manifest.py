@@ -213,7 +213,6 @@ class Manifest:
 
     Optional:
 
-    - `shared_types`: append-only types that worlds of a branch share, so that checkpoints only refer to them.
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
     - `tables()`: fixed tables of the code that a page draws, such as state machines.
     - `swarm_settings`: by setting, the values that a swarm may choose, as written in a file.
@@ -232,7 +231,6 @@ class Manifest:
     checks: CheckList
     changes: tuple[Change, ...]
     compared: Compared
-    shared_types: tuple[type, ...] = ()
     failovers: Callable[[RunView], list[dict]] = _no_failovers
     commands: Callable[[RunView], list[dict]] = _command_results
     tables: Callable[[], dict[str, Any]] = dict

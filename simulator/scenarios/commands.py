@@ -166,7 +166,8 @@ def _normalised(command: Command, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default(key: Key) -> Any:
-    return units.parse_duration(key.default) if key.kind == "duration" else key.default
+    parse = {"duration": units.parse_duration, "share": units.parse_share}.get(key.kind)
+    return parse(key.default) if parse else key.default
 
 
 def _inner(path: str, name: str) -> str:

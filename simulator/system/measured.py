@@ -23,6 +23,14 @@ class Measure:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failover of a run, or the fault whose duplicates are counted: its instant, and a text for readers."""
+
+    at_us: int
+    label: str
+
+
 class MeasuredRun(Protocol):
     """The part of a run that measures read; `runtime` is the protocol's own `System`."""
 
@@ -43,6 +51,10 @@ def _none_late(scenario: Any) -> tuple[str, ...]:
 
 def _never(system: Any, measures: Sequence[str]) -> bool:
     return False
+
+
+def _no_failures(run: MeasuredRun) -> list[Failure]:
+    return []
 
 
 def _unknown(scenario: Any) -> dict[str, tuple[int, int]] | None:
@@ -66,6 +78,7 @@ class Measured:
     - `late(scenario)`: the measures, by name, that keep runs of the scenario from settling before their end.
     - `expected(scenario)`: the least and the greatest value of some measures in closed form, by name, without
       a run; None for a scenario that no closed form covers.
+    - `failures(run)`: what the duplicates and losses of a run follow from, in order of time.
     """
 
     measures: tuple[Measure, ...] = ()
@@ -75,3 +88,4 @@ class Measured:
     settled: Callable[[Any, Sequence[str]], bool] = _never
     expected: Callable[[Any], dict[str, tuple[int, int]] | None] = _unknown
     late: Callable[[Any], tuple[str, ...]] = _none_late
+    failures: Callable[[MeasuredRun], list[Failure]] = _no_failures

@@ -2,7 +2,7 @@
 
 Rules: one System per world. Rows are written to the trace only by `emit` and `emit_rows`. A world before the
 end of its branch counts rows without writing them again. `growing` returns everything append-only, so that
-branches share it (`simulator.checkpoint`).
+branches share it (`simulator.system.checkpoint`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ class System(Clock):
         "rows_max",
     )
 
+    shared_types: tuple[type, ...] = ()
+    """The protocol's append-only types, which worlds of a branch share: checkpoints only refer to them."""
+
     failovers: Sequence[Any] = ()
     """Failovers so far, in a protocol that has them."""
 
@@ -100,6 +103,9 @@ class System(Clock):
 
     def link_healed(self, link: Link) -> None:
         """Called after a link was healed."""
+
+    def publish_at_random(self) -> None:
+        """Let producers with regular intervals draw them from now on, with the same mean."""
 
     # --- options
 

@@ -132,6 +132,10 @@ CASES = {
         ([], {"link": "n1 -> n2", "latency": "1s"}, later(0, "link.slowed", duration_us=SECOND)),
         ([], {"link": "n1 -> n9", "latency": "1s"}, "unknown-name"),
     ),
+    "draws.reseed": (
+        ([], {"seed": 5, "arrivals": "poisson"}, lambda world: world.runtime.seed == 5),
+        ([], {"seed": -1}, "bad-value"),
+    ),
     "storage.close-generation": (
         ([], {}, later(SECOND, "stream.opened", ledger=2)),
         ([], {"x": 1}, "unknown-argument"),

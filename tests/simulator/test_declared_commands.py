@@ -19,6 +19,7 @@ from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.protocols.pulsar.commands import declared, effects
 from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios.command import Command
+from simulator.scenarios.draw_commands import DRAWS
 from simulator.scenarios.link_commands import LINKS
 
 HANDLERS_OF = {PULSAR: effects.HANDLERS, EMQX: EMQX_HANDLERS}
@@ -49,7 +50,7 @@ def test_a_command_is_declared_only_once(protocol):
     own = [
         command
         for command in DECLARED[protocol].commands
-        if command.name not in {link.name for link in LINKS}
+        if command.name not in {shared.name for shared in (*LINKS, *DRAWS)}
     ]
     assert {command.protocol for command in own} == {protocol}
 

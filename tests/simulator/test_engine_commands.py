@@ -319,6 +319,10 @@ CASES = {
         ),
         ([], {"link": "a -> c", "latency": "1s"}, "unknown-name"),
     ),
+    "draws.reseed": (
+        ([], {"seed": 5, "spread": "10%"}, lambda w: w.runtime.seed == 5 and w.seed != 5),
+        ([], {"seed": 5, "spread": "91%"}, "bad-value"),
+    ),
     "marker.delay": (
         (
             [],

@@ -1,8 +1,9 @@
 """Two runs of a lab beside each other: its branches, and its run with one change.
 
 Rules: a run is named in an address, `branch-0` or `variant-<key>` (a change of "what would have helped"
-applied to the branch that is shown). Both runs are run again beside the labs, like a comparison. The page
-shows each in a lab of the visitor's own, made from the same document.
+applied to the branch that is shown), or `rerun-<branch>-<instant>-<number>-<spread>-<arrivals>` (a branch
+with fresh draws from an instant on, `simulator.inevitable`). Both runs are run again beside the labs, like a
+comparison. The page shows each in a lab of the visitor's own, made from the same document.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from simulator import ENGINE_VERSION, Trace
 from simulator.comparison import differences
 from simulator.what_if import Rerun, Variant, variants
+from visualizer.comparisons.rerun_names import rerun_named
 from visualizer.live.wire import Refused
 from visualizer.sharing.run_document import FORMAT
 
@@ -31,6 +33,8 @@ def run_named(name: str, scenario: Any, inputs: dict[str, Any]) -> Variant:
         one = branches[name]
         words = "first branch" if one["number"] == 0 else f"branch {one['number']}"
         return Variant(name, words, scenario, one["commands"])
+    if (rerun := rerun_named(name, scenario, inputs)) is not None:
+        return rerun
     shown = branches[f"{BRANCH}{inputs['branch']}"]
     changed = {f"{VARIANT}{one.key}": one for one in variants(scenario, shown["commands"])}
     if name in changed:

@@ -119,7 +119,7 @@ async def comparison(request: HttpRequest, name: str) -> HttpResponse:
 
 @answers
 async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
-    lab, scenario, inputs = await _run_of(lab_id, "inputs")
+    lab, scenario, inputs = await run_of(lab_id, "inputs")
     return await _answer(
         Source(
             lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])
@@ -139,7 +139,7 @@ def pair_page(request: HttpRequest, lab_id: str) -> HttpResponse:
 @answers
 async def pair(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Two runs of a lab: their documents and progress; when both have run, figures and differences."""
-    lab, scenario, inputs = await _run_of(lab_id, "branches")
+    lab, scenario, inputs = await run_of(lab_id, "branches")
     names = [request.GET.get(side, "")[:100] for side in ("left", "right")]
     left, right = [
         await sync_to_async(run_named, thread_sensitive=False)(name, scenario, inputs) for name in names
@@ -170,7 +170,7 @@ async def recorded_comparison(request: HttpRequest, digest: str) -> HttpResponse
     return await _answer(Source(twin.title, twin, twin.seed, [], twin.until_us, recorded))
 
 
-async def _run_of(lab_id: str, question: str) -> tuple[Lab, Any, dict[str, Any]]:
+async def run_of(lab_id: str, question: str) -> tuple[Lab, Any, dict[str, Any]]:
     """A lab, its scenario, and the inputs of its run as the answer to a question. Raises Refused."""
     inputs = json.loads(await current_hub().ask(lab_id, question))
     lab = await Lab.objects.aget(pk=lab_id)

@@ -67,6 +67,9 @@ RERUNS_PER_CLIENT = 2
 The process has eight (`visualizer.labs.reruns.RUNNING`).
 """
 
+INEVITABLES_PER_CLIENT = 1
+"""Sets of re-runs with fresh draws in progress at once for one address: hundreds of runs each."""
+
 IPV6_NETWORK_BITS = 64
 """Prefix length of an IPv6 address that is counted: what a provider assigns to one household."""
 

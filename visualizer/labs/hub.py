@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any
 
+from visualizer.comparisons.inevitable import Inevitables
 from visualizer.comparisons.running import Comparisons
 from visualizer.labs import store
 from visualizer.labs.clients import FAIR_LABS, check_open_labs, client
@@ -68,6 +69,7 @@ class Hub:
         self.memory = Memory(self)
         self.studies = Studies(self.pump, self.memory.admit)
         self.comparisons = Comparisons(self.pump, self.memory.admit)
+        self.inevitables = Inevitables(self.pump, self.memory.admit)
         self._reserved: dict[str, str] = {}  # labs that are being opened, with the client of each
         self.saver = Saver()
         self._leaving: set[Room] = set()  # rooms that are being closed for others

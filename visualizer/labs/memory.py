@@ -55,6 +55,7 @@ class Memory:
             *(runner.session.world for runner in runners),
             *beside,
             *hub.comparisons.worlds(),
+            *hub.inevitables.worlds(),
             *hub.studies.worlds(),
         ]
         return [world for world in found if world is not None]

@@ -17,7 +17,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from simulator import ScenarioError
-from visualizer.labs.definitions import NewLab, copy_of, new_lab, variant_of
+from visualizer.comparisons.pairs import run_named
+from visualizer.comparisons.rerun_names import RERUN
+from visualizer.labs.definitions import NewLab, copy_of, new_lab, read_scenario, run_again, variant_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.origin import may_post
 from visualizer.live.wire import LATEST_US, Refused, json_object
@@ -163,18 +165,25 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
 @csrf_exempt
 @require_POST
 async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """Make a lab with one change, at an instant: {key, at_us} of a plain form → its page."""
+    """Make a lab with one change, or a re-run, at an instant: {key, at_us} of a plain form → its page."""
     if not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
-        at_us = instant_of(request.POST.get("at_us", "0"))
-        inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
+        at_us, key = instant_of(request.POST.get("at_us", "0")), request.POST.get("key", "")
+        rerun = key.startswith(RERUN)
+        inputs = json.loads(await current_hub().ask(lab_id, "branches" if rerun else "inputs"))
         lab = await Lab.objects.aget(pk=lab_id)
-        return to_page(
-            await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), at_us)
-        )
+        if rerun:
+            return to_page(await sync_to_async(_lab_of_rerun)(lab, inputs, key, at_us))
+        return to_page(await sync_to_async(variant_of)(lab, inputs["commands"], key, at_us))
     except Refused as refused:
         return refusal(refused)
+
+
+def _lab_of_rerun(lab: Lab, inputs: dict[str, Any], key: str, at_us: int) -> NewLab:
+    """A lab of a re-run with fresh draws. Raises Refused."""
+    chosen = run_named(key, read_scenario(lab.scenario_text, lab.seed), inputs)
+    return run_again(f"{lab.title}: {chosen.name}", chosen.scenario, chosen.commands, at_us, at_us)
 
 
 def instant_of(text: str) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.kernel.distributions import Sampler, Span
+from simulator.kernel.distributions import Sampler, interval_sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.events import CODE
@@ -41,8 +41,14 @@ class Publisher:
         self.gaps: Sampler | None = None
         if spec.arrivals == "poisson" and spec.every_us is not None:
             key = stream_key(system.seed, f"arrivals/{spec.name}")
-            self.gaps = Sampler(Span("exponential", spec.every_us), key)
+            self.gaps = interval_sampler(spec.every_us, key)
         self.index = system.name(spec.name)
+
+    def publish_at_random(self) -> None:
+        """Draw the intervals from now on, with the same mean; a planned list of instants stays."""
+        if self.spec.every_us is not None and self.gaps is None:
+            key = stream_key(self.system.seed, f"arrivals/{self.spec.name}")
+            self.gaps = interval_sampler(self.spec.every_us, key)
 
     def begin(self) -> None:
         """Put the planned messages on the calendar."""

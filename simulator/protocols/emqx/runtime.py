@@ -42,6 +42,10 @@ class Emqx(ClusterState):
         for process in self.leaders.values():
             process.leader.timeout_us = self.setting("leader_borrower_timeout")
 
+    def publish_at_random(self) -> None:
+        for publisher in self.publishers.values():
+            publisher.publish_at_random()
+
     def stop_node(self, stopped: tuple[str, int]) -> None:
         """Stop a node: its leaders stop cleanly, then its connections close.
 

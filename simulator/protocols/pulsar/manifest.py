@@ -15,10 +15,8 @@ from simulator.protocols.pulsar.checks import causes_add_up
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from simulator.protocols.pulsar.failover import forecasting
-from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.recorded.playing import with_recordings
 from simulator.protocols.pulsar.scenario import families
-from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.protocols.pulsar.stories.queries import STORIES
 from simulator.protocols.pulsar.stories.words import cause_definitions
 from simulator.protocols.pulsar.summary_sections import (
@@ -78,7 +76,6 @@ SIMULATED = Manifest(
     ),
     changes=CHANGES,
     compared=COMPARED,
-    shared_types=(MessageTable, MarkerTable),
     failovers=failovers.failovers,
     commands=start_checks.commands,
     live=LIVE_ROWS,

@@ -1,7 +1,7 @@
 """The shared part of a simulated Pulsar beside clock and trace: tables of names, messages and markers.
 
 Rules: one Runtime per world. Trace, messages, markers and the scenario are shared by the worlds of a branch
-(see `simulator.checkpoint`). Everything else belongs to one world.
+(see `simulator.system.checkpoint`). Everything else belongs to one world.
 """
 
 from __future__ import annotations
@@ -156,6 +156,7 @@ class Runtime(System):
         "directory",
         "synchronised",
     )
+    shared_types = (MessageTable, MarkerTable)
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
@@ -241,6 +242,10 @@ class Runtime(System):
                 topic.log.cut_back()
                 topic.stored_seqs.cut(topic.log.length)
                 topic.source_indices.cut(topic.log.length if topic.keeps_sources else 0)
+
+    def publish_at_random(self) -> None:
+        for producer in self.producers.values():
+            producer.publish_at_random()
 
     def link_cut(self, link: Link, cause: int) -> None:
         """Connections over the link break, and entries on them are lost."""

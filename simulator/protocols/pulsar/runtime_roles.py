@@ -42,6 +42,9 @@ class ProducerOfRuntime(ProducerOfTopic, Protocol):
     cluster_name: str
     pending: deque[tuple[int, int, str, int]]
 
+    def publish_at_random(self) -> None:
+        """Draw the intervals from now on, with the same mean."""
+
     @property
     def brokers(self) -> ConnectionsOfProducer:
         """Its connections to brokers."""

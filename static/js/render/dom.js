@@ -43,6 +43,16 @@ export function element(document, tag, properties = {}, children = []) {
   return /** @type {Selected<Tag>} */ (node);
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @param {Document} document @param {string} name @param {object} attributes @param {string} text @returns {SVGElement} */
+export function svgNode(document, name, attributes, text = "") {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
+  if (text) node.textContent = text;
+  return node;
+}
+
 /** Puts parts ("text", {strong}, {harm}, {soft}) into a node as text and inline elements. */
 export function putParts(document, node, parts) {
   node.replaceChildren(

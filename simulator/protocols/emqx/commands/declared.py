@@ -11,6 +11,7 @@ from functools import partial
 from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.scenarios.command import Command
 from simulator.scenarios.consequence import When
+from simulator.scenarios.draw_commands import DRAWS
 from simulator.scenarios.key import Key
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.link_commands import LINKS
@@ -372,4 +373,5 @@ DECLARED: tuple[Command, ...] = (
         refusals=("not-paused",),
         consequence="{publisher} publishes at its rate again.",
     ),
+    *DRAWS,
 )

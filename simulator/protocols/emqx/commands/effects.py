@@ -16,7 +16,7 @@ from simulator.protocols.emqx.session import Session
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.problems import Wrong
 from simulator.scenarios.units import format_duration
-from simulator.system import links
+from simulator.system import draws, links
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
@@ -340,6 +340,7 @@ HANDLERS: dict[str, Handler] = {
     "node.stop": stop_node,
     "node.restart": restart_node,
     **links.HANDLERS,
+    **draws.HANDLERS,
     "storage.close-generation": close_generation,
     "storage.add-shards": add_shards,
     "store.fail": fail_store,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.protocols.emqx.scenario.model import EmqxScenario
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Measure, Measured, MeasuredRun
 
 SUMS = (
     Measure("duplicates", "duplicates"),
@@ -39,4 +39,13 @@ def _period_us(scenario: EmqxScenario) -> int:
     return scenario.settings.get(HEARTBEAT, SETTINGS[HEARTBEAT].default_under(scenario.options))
 
 
-MEASURED = Measured(SUMS, _of, _period_us, FAULTS)
+def _failures(run: MeasuredRun) -> list[Failure]:
+    """The faults that took effect: groups have no failover that would be a row of its own."""
+    return [
+        Failure(result["at_us"], result["command"])
+        for result in run.runtime.command_results
+        if result["ok"] and result["command"] in FAULTS
+    ]
+
+
+MEASURED = Measured(SUMS, _of, _period_us, FAULTS, failures=_failures)

@@ -191,6 +191,12 @@ class Producer:
         if self.state == RUNNING and not self.spec.at_us:
             self.go_on()
 
+    def publish_at_random(self) -> None:
+        """Draw the intervals from now on, with the same mean; a planned list of instants stays."""
+        if self.every_us and self.intervals is None:
+            key = stream_key(self.runtime.seed, f"arrivals/{self.name}")
+            self.intervals = interval_sampler(self.every_us, key)
+
     # --- publishing
 
     def publish(self, cause: int, chosen: str | None = None) -> None:

@@ -21,7 +21,6 @@ from simulator.protocols.manifest import (
 from simulator.protocols.pulsar.checks.consumer_reconnects import ConsumerReconnects
 from simulator.protocols.pulsar.checks.start_retries import StartRetries
 from simulator.protocols.pulsar.recorded import inspection, sections
-from simulator.protocols.pulsar.recorded.recording import Recording
 from simulator.protocols.pulsar.recorded.system import build
 from simulator.protocols.pulsar.recorded.view import view
 from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
@@ -77,7 +76,6 @@ def _recorded(manifest: Manifest) -> Manifest:
         flights=inspection.flights,
         sections={**manifest.sections, **SECTIONS},
         changes=(),
-        shared_types=(Recording,),
         commands=_commands,
         forecasts=Forecasts(),
         inspection=Inspection(

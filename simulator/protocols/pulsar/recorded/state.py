@@ -34,6 +34,7 @@ class RecordedState(System):
     """
 
     scenario: PulsarScenario
+    shared_types = (Recording,)
 
     def __init__(self, scenario: PulsarScenario, seed: int, trace: Trace, recording: Recording) -> None:
         super().__init__(scenario, seed, trace)

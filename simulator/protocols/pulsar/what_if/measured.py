@@ -6,7 +6,7 @@ from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.pulsar.what_if.closed_form import expected
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Measure, Measured, MeasuredRun
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 
@@ -81,4 +81,11 @@ def _longest(spans_us: list[int | None]) -> int | None:
     return max(known) if known and len(known) == len(spans_us) else None
 
 
-MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled, expected, _late)
+def _failures(run: MeasuredRun) -> list[Failure]:
+    return [
+        Failure(one.at_us, f"{one.subscription} from {one.source} to {one.target}")
+        for one in run.counted().failovers
+    ]
+
+
+MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled, expected, _late, _failures)

@@ -2,6 +2,7 @@
 
 import { questionOf } from "../../model/questions.js";
 import { linkSection } from "../../model/link_words.js";
+import { INEVITABLE } from "../../pages/inevitable_panel.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_DUPLICATES } from "../../pages/story_panel.js";
 import { CHOICES } from "./model/argument_choices.js";
@@ -42,6 +43,6 @@ export const EMQX = {
     says: { magnify: "expand the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
   },
   legend: LEGEND,
-  panels: [NODE_MESSAGES, LAYERS, ROUNDS, WHY_DUPLICATES, WHAT_IF],
+  panels: [NODE_MESSAGES, LAYERS, ROUNDS, WHY_DUPLICATES, WHAT_IF, INEVITABLE],
   makeView: makeGroupView,
 };

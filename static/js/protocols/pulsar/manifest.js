@@ -1,6 +1,7 @@
 /** Pulsar's geo-replication on the lab page. `../table.js` explains each entry. */
 
 import { questionOf } from "../../model/questions.js";
+import { INEVITABLE } from "../../pages/inevitable_panel.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_DUPLICATES } from "../../pages/story_panel.js";
 import { CHOICES, HINTS } from "./model/argument_choices.js";
@@ -62,6 +63,6 @@ export const PULSAR = {
   breakMenu,
   keys: { without: ["foldBy"], says: {} },
   legend: LEGEND,
-  panels: [WHY_DUPLICATES, WHAT_IF, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS],
+  panels: [WHY_DUPLICATES, WHAT_IF, INEVITABLE, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS],
   makeView: makePulsarView,
 };

@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.commands.declared import (
     topics,
 )
 from simulator.scenarios.command import Command
+from simulator.scenarios.draw_commands import DRAWS
 from simulator.scenarios.link_commands import LINKS
 
 _LINK_CONSEQUENCES = {
@@ -56,5 +57,6 @@ DECLARED: tuple[Command, ...] = (
     *replication.LISTS,
     *schemas.WRITE,
     *clients.USE_SCHEMA,
+    *DRAWS,
 )
 """In the order of docs/scenarios.md."""

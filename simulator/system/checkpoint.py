@@ -15,6 +15,7 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import StreamKey, stream_key
 from simulator.log.columns import SharedColumn
 from simulator.scenarios import model
 from simulator.system.system import Handlers, System
@@ -57,11 +58,15 @@ class SharedObjects:
 
     def save(self, runtime: System) -> bytes:
         """The live state as bytes."""
+        return zlib.compress(self.pickled(runtime), COMPRESSION_LEVEL)
+
+    def pickled(self, item: Any) -> bytes:
+        """A part of the live state as bytes, not compressed."""
         stream = io.BytesIO()
         pickler = pickle.Pickler(stream, protocol=5)
         pickler.dispatch_table = self._reducers
-        pickler.dump(runtime)
-        return zlib.compress(stream.getvalue(), COMPRESSION_LEVEL)
+        pickler.dump(item)
+        return stream.getvalue()
 
     def load(self, saved: bytes) -> System:
         """A live state from bytes, at the instant when they were saved."""
@@ -77,3 +82,41 @@ class _Loader(pickle.Unpickler):
         if name == "_fetch" and module == __name__:
             return self._objects.__getitem__
         return super().find_class(module, name)
+
+
+class _Reseeder(_Loader):
+    """Loads a state whose keys are those of the same streams under another seed."""
+
+    def __init__(self, pickled: bytes, objects: list[Any], seed: int, spread_millionths: int) -> None:
+        redrawn = [_redrawn(item, seed, spread_millionths) for item in objects]
+        super().__init__(io.BytesIO(pickled), redrawn)
+        self._seed = seed
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == StreamKey.__name__ and module == StreamKey.__module__:
+            return lambda _key, stream: stream_key(self._seed, stream)
+        return super().find_class(module, name)
+
+
+def reseed(system: System, seed: int, spread_millionths: int = 0) -> None:
+    """Let every draw from now on be that of a run with this seed.
+
+    Durations that are constant are drawn from then on too, from a spread below their value up to it.
+
+    All parts of the system are replaced by copies, since the worlds of a branch share samplers. The system
+    itself stays the same object, because it is in use while a command is applied.
+    """
+    shared = SharedObjects((*system.shared_types, type(system)))
+    state: Any = object.__getstate__(system)  # attributes, or attributes and slots
+    pickled = shared.pickled(state)
+    copied = _Reseeder(pickled, shared.objects, seed, spread_millionths).load()
+    system.become(copied if isinstance(copied, tuple) else (copied,))
+    system.seed = seed
+    for link in system.links.values():
+        link.sampler_changed()
+
+
+def _redrawn(item: Any, seed: int, spread_millionths: int) -> Any:
+    if isinstance(item, Sampler) and isinstance(item.key, StreamKey):
+        return item.redrawn(stream_key(seed, item.key.name), spread_millionths)
+    return item
