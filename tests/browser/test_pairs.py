@@ -28,3 +28,13 @@ def test_two_branches_play_on_one_clock(open_lab):
     wait_until(page, f"() => {{ const [a, b] = {frames}; return a.at_us === b.at_us && a.at_us > 3e6; }}")
     states = page.evaluate(f"() => {frames}.map((state) => state.view.links['us-east -> us-west'].state)")
     assert states == ["up", "cut"], "the later branch is on the right"
+    expect(page.locator("[data-part=only]")).to_be_visible()
+    legends = page.evaluate(
+        "() => [...document.querySelectorAll('iframe')].map((frame) => {"
+        " const item = frame.contentDocument.querySelector('[data-marks=only-here]');"
+        " item.click(); return item.textContent; })"
+    )
+    assert legends == ["only in this run"] * 2
+    for number in range(2):
+        none = f"document.querySelectorAll('iframe')[{number}].contentDocument.querySelector('[data-part=legend-none]')"
+        wait_until(page, f"() => {none} && {none}.textContent === ''")

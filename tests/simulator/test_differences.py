@@ -13,6 +13,7 @@ from simulator.differences import differences, first_difference
 SCENARIO = "two-regions"
 CUT = {"do": "link.cut", "link": "us-east -> us-west"}
 HEAL = {"do": "link.heal", "link": "us-east -> us-west"}
+NOTHING = {"first": None, "events": [], "more": False, "entries": {"left": {}, "right": {}}}
 
 
 def run(*commands: tuple[int, dict], until_us: int = 5_000_000, seed: int | None = None) -> World:
@@ -34,7 +35,7 @@ def recounted(left: World, right: World) -> int | None:
 
 def test_equal_runs_do_not_differ():
     left, right = run((2_000_000, CUT)), run((2_000_000, CUT))
-    assert differences(left.trace, right.trace) == {"first": None, "events": [], "more": False}
+    assert differences(left.trace, right.trace) == NOTHING
 
 
 @settings(max_examples=12, deadline=None)
@@ -76,3 +77,50 @@ def test_long_lists_are_cut_off_and_say_so(monkeypatch, name, most):
     monkeypatch.setattr(module, name, most)
     found = differences(run().trace, run((1_500_000, CUT)).trace)
     assert found["more"] and len(found["events"]) <= 2 * most
+
+
+def messages_of(world: World, from_seq: int) -> dict[tuple, tuple]:
+    """The messages stored from a row on, by log, and the entry of each."""
+    rows = [row for row in world.trace.rows(from_seq, len(world.trace)) if row["type"] == "message.stored"]
+    return {
+        (row["cluster"], row["topic"], row["producer"], row["sequence_id"]): (
+            f"{row['cluster']}/{row['topic']}",
+            row["ledger"],
+            row["entry"],
+        )
+        for row in rows
+    }
+
+
+def unfolded(ranges: dict[str, list[list[int]]]) -> set[tuple]:
+    return {
+        (log, ledger, entry)
+        for log, found in ranges.items()
+        for ledger, first, last in found
+        for entry in range(first, last + 1)
+    }
+
+
+def test_entries_are_marked_that_have_an_event_or_a_message_of_one_run_only():
+    left, right = run(), run((2_000_000, CUT), until_us=4_500_000)
+    found = differences(left.trace, right.trace)
+    assert not found["more"]
+    stored = {
+        "left": messages_of(left, found["first"]["seq"]),
+        "right": messages_of(right, found["first"]["seq"]),
+    }
+    for side, other in (("left", "right"), ("right", "left")):
+        alone = {entry for message, entry in stored[side].items() if message not in stored[other]}
+        events = {
+            (f"{row['cluster']}/{row['topic']}", row["ledger"], row["entry"])
+            for event in found["events"]
+            if event["side"] == side and "ledger" in (row := event["row"])
+        }
+        assert events and unfolded(found["entries"][side]) == alone | events
+    assert len(messages_of(left, 0)) > len(messages_of(right, 0)), "the cut link has kept messages back"
+
+
+def test_ranges_of_marked_entries_are_limited(monkeypatch):
+    monkeypatch.setattr(module, "RANGES_MAX", 2)
+    found = differences(run().trace, run((1_500_000, CUT)).trace)
+    assert [sum(map(len, side.values())) for side in found["entries"].values()] == [2, 2]

@@ -16,6 +16,7 @@ from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 
 pytestmark = pytest.mark.django_db(transaction=True)
+NOTHING = {"first": None, "events": [], "more": False, "entries": {"left": {}, "right": {}}}
 
 
 async def branched() -> str:
@@ -74,7 +75,7 @@ async def test_a_run_with_one_change_is_beside_the_run_as_it_was(hub):
 async def test_the_same_run_twice_does_not_differ(hub):
     lab_id = await branched()
     _, answer = await beside(lab_id, "branch-1", "branch-1")
-    assert answer["differences"] == {"first": None, "events": [], "more": False}
+    assert answer["differences"] == NOTHING
 
 
 @pytest.mark.parametrize("name", ["", "branch-7", "variant-", "x" * 300])

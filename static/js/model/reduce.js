@@ -75,5 +75,6 @@ function startOver(state) {
     missed: state.missed,
     gaps: state.gaps,
     branches: state.branches,
+    only: state.only,
   };
 }

@@ -24,6 +24,7 @@
  * @property {number} viewers
  * @property {number} missed number of frames that the server dropped because this page was too slow
  * @property {number} gaps how often the page had to request a snapshot frame
+ * @property {Object<string, [ledger: number, first: number, last: number][]> | null} only by "cluster/topic" the entries of which only this run of two has an event or message
  */
 
 import { makeNames } from "./names.js";
@@ -52,6 +53,7 @@ export function emptyLab() {
     viewers: 0,
     missed: 0,
     gaps: 0,
+    only: null,
   };
 }
 

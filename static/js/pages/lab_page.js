@@ -4,7 +4,7 @@
  */
 
 import { found } from "../render/dom.js";
-import { requireProtocol } from "../protocols/table.js";
+import { protocolOf, requireProtocol } from "../protocols/table.js";
 import { VersionError } from "../wire/error.js";
 import { openConnection } from "../wire/connection.js";
 import { makeCredit } from "../wire/credit.js";
@@ -76,7 +76,19 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   }
 
   wake();
-  return { getState, getWatched, link, showRow: view.showRow, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
+  /**
+   * Marks the entries of which only this run has an event or message, on the page of two runs.
+   * @param {NonNullable<import("../model/state.js").LabState["only"]>} only
+   * @returns {boolean} whether the picture has such a mark
+   */
+  function markOnly(only) {
+    held.state = { ...held.state, only };
+    view.redraw();
+    wake();
+    return Object.keys(only).length > 0 && protocolOf(held.state).legend.some(({ marks }) => marks.includes("only-here"));
+  }
+
+  return { getState, getWatched, link, showRow: view.showRow, markOnly, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
 }
 
 /** @param {Held} held @returns {boolean} whether there is more to draw */

@@ -184,7 +184,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
 
 function updateLegend(legend, state, watched, theme, ratio) {
   const protocol = protocolOf(state);
-  legend.update(protocol.name, protocol.legend, theme, { ratio, clusters: watched.clusters, ...protocol.possible(state, watched) });
+  legend.update(protocol.name, protocol.legend, theme, { ratio, clusters: watched.clusters, beside: state.only !== null, ...protocol.possible(state, watched) });
 }
 
 /** @returns {() => number} the element's width inside its border, px; read again when its size changes, because each read during a drawing forces a layout */

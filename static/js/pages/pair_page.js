@@ -29,6 +29,8 @@ export function openPair({ document, root, window, fetcher }) {
     const clock = makePairClock({ document, root, window, labs, until_us: asked.until_us });
     writeFigures({ document, root }, answer);
     const differences = makeDifferences({ document, root, clock, labs }, answer.differences);
+    const marked = SIDES.map((side, at) => labs[at].markOnly(answer.differences.entries[side]));
+    required(root, "[data-part=only]").hidden = !marked.includes(true);
     setText(required(root, "[data-part=sentence]"), sentenceOf(answer));
     setText(status, "");
     differences.first();

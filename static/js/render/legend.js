@@ -19,7 +19,7 @@ const SIZE_PX = 18;
  * @property {string} group heading in the whole legend
  * @property {number | ((clusters: string[]) => number)} width px at scale 1
  * @property {boolean} [first] whether it is listed while the legend is not expanded
- * @property {"snapshots" | "peers"} [needs] what must be possible in the lab
+ * @property {"snapshots" | "peers" | "beside"} [needs] what must be possible in the lab; `beside`: it is shown beside another run
  * @property {(context: CanvasRenderingContext2D, given: LegendGiven) => void} draw in a box of `width` by 18 px, at scale 1
  */
 /**
@@ -76,10 +76,10 @@ export function makeLegend(document, root, onChoose) {
      * @param {string} protocol
      * @param {LegendItem[]} items
      * @param {import("./theme.js").Theme} theme
-     * @param {{ratio: number, clusters: string[], snapshots: boolean, peers: boolean}} given
+     * @param {{ratio: number, clusters: string[], snapshots: boolean, peers: boolean, beside: boolean}} given
      */
     update(protocol, items, theme, given) {
-      const key = [theme.ink.bg, theme.scale, given.ratio, given.clusters.length, protocol, given.snapshots, given.peers].join("|");
+      const key = [theme.ink.bg, theme.scale, given.ratio, given.clusters.length, protocol, given.snapshots, given.peers, given.beside].join("|");
       if (key !== written) {
         written = key;
         listed = items;

@@ -26,6 +26,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @property {Object<string, SceneLane>} lanes by cluster
  * @property {import("./threads.js").Thread[]} threads
  * @property {import("../../../layout/links.js").Arc[]} arcs
+ * @property {import("../../../model/state.js").LabState["only"]} only entries that are marked beside another run
  */
 /**
  * @typedef {object} SceneLane
@@ -61,6 +62,7 @@ export function makeScene(state, watched, { width, room, scale, window }) {
     window: shown,
     lanes,
     threads: threadsOf(state, watched),
+    only: state.only,
     arcs: layLinks(plane, Object.keys(state.view.links ?? {})),
   };
 }

@@ -11,6 +11,7 @@ import { drawDown } from "./down.js";
 import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { drawLedgers } from "./ledgers.js";
 import { drawLit } from "./lit.js";
+import { drawOnly } from "./only.js";
 import { labelRequests } from "./label_requests.js";
 import { drawArcs } from "./links.js";
 import { drawPrediction } from "./prediction.js";
@@ -32,7 +33,7 @@ export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit, cho
 }
 
 /** By lane, from back to front. Each begins without a mark, so that a part that names none is noticed by the tests. */
-const LANE_PARTS = [drawStrip, drawLedgers, drawRail, drawDown, drawDuplicates, drawBrackets, drawFlags, drawLit];
+const LANE_PARTS = [drawStrip, drawLedgers, drawRail, drawDown, drawDuplicates, drawBrackets, drawFlags, drawOnly, drawLit];
 
 function paintAll(context, scene, state, theme, { tiles, lit, prediction }) {
   const { plane } = scene;
