@@ -9,12 +9,13 @@ complete.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -102,15 +103,74 @@ def read_trace(path: str | Path, vocabulary: Vocabulary, rows_max: int | None = 
 # --- Parquet
 
 
+class ParquetParts:
+    """A trace as the bytes of a Parquet file, made in parts, for a reader that cannot wait for the whole.
+
+    `meta` is that of the complete file (`full_meta`). Memory holds the rows of one row group. Bytes without
+    those of `end` have no footer, so no reader takes them for a complete file.
+    """
+
+    def __init__(self, meta: dict[str, Any]) -> None:
+        self._schema = _schema_of(meta)
+        self._sink = _Parts()
+        self._writer = _parquet_writer(cast("IO[bytes]", self._sink), self._schema)
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+
+    def add(self, rows: list[dict[str, Any]]) -> bytes:
+        """Add rows as `Trace.rows` gives them. Returns the bytes of the row groups that they complete."""
+        self._waiting.append(pa.Table.from_pylist(rows, schema=self._schema))
+        self._rows += len(rows)
+        while self._rows >= BLOCK_ROWS:
+            self._write_group()
+        return self._sink.taken()
+
+    def end(self) -> bytes:
+        """The last bytes: those of the rows left over, and the footer."""
+        if self._rows:
+            self._write_group()
+        self._writer.close()
+        return self._sink.taken()
+
+    def _write_group(self) -> None:
+        whole = pa.concat_tables(self._waiting)
+        self._writer.write_table(whole.slice(0, BLOCK_ROWS).combine_chunks(), row_group_size=BLOCK_ROWS)
+        self._waiting = [whole.slice(BLOCK_ROWS)]
+        self._rows = self._waiting[0].num_rows
+
+
+class _Parts(io.RawIOBase):
+    """A file to write to, whose bytes are taken as they come."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: Any) -> int:
+        self._parts.append(bytes(part))
+        return len(self._parts[-1])
+
+    def taken(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def _schema_of(meta: dict[str, Any]) -> pa.Schema:
+    return SCHEMA.with_metadata({METADATA_KEY: json.dumps(meta, separators=(",", ":"))})
+
+
+def _parquet_writer(file: Path | IO[bytes], schema: pa.Schema) -> parquet.ParquetWriter:
+    names = [name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type"]
+    return parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=["type", *names])
+
+
 def _write_parquet(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
-    schema = SCHEMA.with_metadata({METADATA_KEY: json.dumps(meta, separators=(",", ":"))})
+    schema = _schema_of(meta)
     names = pa.array(trace.names, pa.string())
     type_names = pa.array([event.name for event in trace.vocabulary.types], pa.string())
-    dictionary_columns = [
-        "type",
-        *(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type"),
-    ]
-    with parquet.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionary_columns) as writer:
+    with _parquet_writer(path, schema) as writer:
         for first in range(0, len(trace), BLOCK_ROWS):
             last = min(first + BLOCK_ROWS, len(trace))
             columns = trace.columns(first, last)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from simulator import ENGINE_VERSION
 from simulator.protocols.registry import VOCABULARY
+from simulator.trace import files
 from simulator.trace.files import read_trace
 from tests.visualizer.pages import FAIL_OVER, SCENARIO, Page
 from visualizer.labs.definitions import new_lab
@@ -131,10 +133,50 @@ async def test_the_trace_of_a_lab_is_a_trace_file(hub, tmp_path: Path, monkeypat
     await page.close()
 
 
-async def test_a_trace_that_is_too_long_is_refused(hub, monkeypatch):
+async def test_the_trace_as_parquet_has_each_row_of_the_json_lines(hub, tmp_path: Path, monkeypatch):
+    """In blocks of several requests, and in the schema that reports read (`test_schemas.py`)."""
+    monkeypatch.setattr(views, "ROWS_LIMIT", 100)
+    monkeypatch.setattr(files, "BLOCK_ROWS", 250)
+    page, lab_id = await played({"yaml": SCENARIO}, FAIL_OVER)
+    made = {}
+    for kind in ("jsonl", "parquet"):
+        answer = await AsyncClient().get(f"/labs/{lab_id}/trace.{kind}")
+        assert answer["Content-Disposition"] == f'attachment; filename="two-towns.{kind}"'
+        made[kind] = [part async for part in answer.streaming_content]
+    path = tmp_path / "two-towns.parquet"
+    path.write_bytes(b"".join(made["parquet"]))
+    lines = [json.loads(line) for line in b"".join(made["jsonl"]).splitlines()[1:]]
+    table = parquet.read_table(path)
+    assert table.schema.remove_metadata() == files.SCHEMA
+    assert [without_nulls(row) for row in table.to_pylist()] == lines and len(lines) > 300
+    whole, left = divmod(len(lines), 250)
+    groups = parquet.read_metadata(path)
+    assert [groups.row_group(at).num_rows for at in range(whole + 1)] == [250] * whole + [left]
+    assert len(made["parquet"]) == whole + 2, "the first bytes, and one part for each row group"
+    assert read_trace(path, VOCABULARY).trace.digest() == (await document(lab_id))["digest"]
+    await page.close()
+
+
+def without_nulls(row: dict) -> dict:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+async def test_without_pyarrow_a_parquet_file_is_refused(hub, monkeypatch):
+    def missing():
+        raise ImportError("pyarrow")
+
+    monkeypatch.setattr(views, "trace_files", missing)
+    page, lab_id = await played({"yaml": SCENARIO}, FAIL_OVER)
+    answer = await AsyncClient().get(f"/labs/{lab_id}/trace.parquet")
+    assert answer.status_code == 503 and "JSON lines" in json.loads(answer.content)["hint"]
+    await page.close()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+async def test_a_trace_that_is_too_long_is_refused(hub, monkeypatch, kind):
     monkeypatch.setattr(views, "TRACE_ROWS_MAX", 10)
     page, lab_id = await played({"yaml": SCENARIO}, FAIL_OVER)
-    answer = await AsyncClient().get(f"/labs/{lab_id}/trace.jsonl")
+    answer = await AsyncClient().get(f"/labs/{lab_id}/trace.{kind}")
     assert answer.status_code == 503 and "at most 10" in json.loads(answer.content)["error"]
     await page.close()
 

@@ -31,6 +31,7 @@ STATUS = {
     "moved": 503,
     "no-database": 503,
     "not-saved": 503,
+    "not-installed": 503,
 }
 """HTTP status of a refusal's code. The others have 400."""
 

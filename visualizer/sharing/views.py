@@ -6,8 +6,10 @@ server, and then in the body of the POST that makes the lab.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
@@ -18,6 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from simulator import ENGINE_VERSION, ScenarioError
+from simulator.headless import trace_files
 from visualizer.labs.hub import current_hub
 from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, json_object
@@ -28,7 +31,7 @@ from visualizer.questions.questions import answers, json_answer, refusal
 from visualizer.sharing.run_document import document_of, lab_of
 
 TRACE_ROWS_MAX = 1_000_000
-"""Most rows of a downloaded trace, about 150 MB; `simulate --trace` writes longer ones."""
+"""Most rows of a downloaded trace, about 150 MB as JSON lines; `simulate --trace` writes longer ones."""
 
 
 @csrf_exempt  # no cookie is used here; the origin is checked instead
@@ -70,25 +73,66 @@ def scenario_file(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @answers
-async def trace_file(request: HttpRequest, lab_id: str) -> HttpResponseBase:
-    """Every row up to the instant shown as JSON lines, as `simulate --trace run.jsonl` writes it."""
+async def trace_file(request: HttpRequest, lab_id: str, kind: str) -> HttpResponseBase:
+    """Every row up to the instant shown, as `simulate --trace run.jsonl` or `run.parquet` writes it."""
+    parts_of, content_type = TRACE_KINDS[kind]
     head = json.loads(await current_hub().ask(lab_id, "trace-head"))
     if head["rows"] > TRACE_ROWS_MAX:
         raise Refused(
             "too-many",
             f"The run has {head['rows']:,} rows; a download has at most {TRACE_ROWS_MAX:,}.",
-            "Seek to an earlier instant, or write it with: python manage.py simulate … --trace run.jsonl",
+            f"Seek to an earlier instant, or write it with: python manage.py simulate … --trace run.{kind}",
         )
     lab = await Lab.objects.aget(pk=lab_id)
     return StreamingHttpResponse(
-        _json_lines(lab_id, head),
-        content_type="application/x-ndjson",
-        headers=_download(f"{lab.scenario_name}.jsonl"),
+        await parts_of(lab_id, head),
+        content_type=content_type,
+        headers=_download(f"{lab.scenario_name}.{kind}"),
     )
 
 
-async def _json_lines(lab_id: str, head: dict) -> AsyncIterator[str]:
-    yield json.dumps({"failover-lab": head}, separators=(",", ":")) + "\n"
+async def _json_lines(lab_id: str, head: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def lines() -> AsyncIterator[bytes]:
+        yield _line({"failover-lab": head})
+        async for rows in _rows(lab_id, head):
+            yield b"".join(map(_line, rows))
+
+    return lines()
+
+
+def _line(value: Any) -> bytes:
+    return (json.dumps(value, separators=(",", ":")) + "\n").encode()
+
+
+async def _parquet(lab_id: str, head: dict[str, Any]) -> AsyncIterator[bytes]:
+    """Raises Refused while pyarrow, which is installed later than the site's own packages, is missing."""
+    try:
+        parts = (await asyncio.to_thread(trace_files)).ParquetParts(head)
+    except ImportError:
+        raise Refused(
+            "not-installed",
+            "pyarrow, which writes Parquet files, is not installed yet.",
+            "Wait until script/server has installed Spark, or download the trace as JSON lines.",
+        ) from None
+
+    async def blocks() -> AsyncIterator[bytes]:
+        async for rows in _rows(lab_id, head):
+            if made := await asyncio.to_thread(parts.add, rows):
+                yield made
+        yield await asyncio.to_thread(parts.end)
+
+    return blocks()
+
+
+TRACE_KINDS: dict[str, tuple[Callable[[str, dict[str, Any]], Awaitable[AsyncIterator[bytes]]], str]] = {
+    "jsonl": (_json_lines, "application/x-ndjson"),
+    "parquet": (_parquet, "application/vnd.apache.parquet"),
+}
+"""The kinds of trace files by their ending: what makes their parts, and their content type."""
+
+
+async def _rows(lab_id: str, head: dict[str, Any]) -> AsyncIterator[list[dict[str, Any]]]:
+    """All rows of the trace in parts, as long as the lab stays at its instant."""
     first = 0
     while first < head["rows"]:
         last = min(first + ROWS_LIMIT, head["rows"])
@@ -98,7 +142,7 @@ async def _json_lines(lab_id: str, head: dict) -> AsyncIterator[str]:
         if part["branch"] != head["branch"] or len(part["rows"]) != last - first:
             # the connection breaks: a browser reports an incomplete download
             raise ConnectionAbortedError(f"lab {lab_id} left the instant whose trace is being downloaded")
-        yield "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in part["rows"])
+        yield part["rows"]
         first = last
 
 
