@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
 PLOTLY = ROOT / "spark_reports" / "html" / "plotly" / "plotly-basic.min.js"
 ACE = ROOT / "static" / "vendor" / "ace"
+GIFENC = ROOT / "static" / "vendor" / "gifenc" / "gifenc.esm.js"
 NAMED_TEST = re.compile(r"`(tests/[\w/.-]+\.(?:py|mjs|js))(?:::([\w:]+))?`")
 
 
@@ -53,16 +54,22 @@ def test_every_pinned_dependency_is_explained_and_nothing_else():
     pinned.update(page_tools["devDependencies"])
     pinned["plotly.js-basic-dist-min"] = re.search(r"v([\d.]+)", PLOTLY.read_text()[:200])[1]
     pinned["ace-builds"] = re.search(r'version="(\d+\.\d+\.\d+)"', (ACE / "ace.js").read_text())[1]
+    pinned["gifenc"] = re.search(
+        r"`gifenc` ([\d.]+) publishes", (ROOT / "docs" / "dependencies.md").read_text()
+    )[1]
     rows = re.findall(
         r"^\| `([@\w.\[\]/-]+)` \| ([\w.]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
     )
     assert dict(rows) == pinned
 
 
-def test_the_plotly_in_the_repository_is_the_one_of_the_package_that_is_named():
-    digest = hashlib.sha256(PLOTLY.read_bytes()).hexdigest()
-    assert f"SHA-256 of `{PLOTLY.name}`: `{digest}`" in (ROOT / "docs" / "dependencies.md").read_text()
-    assert "MIT License" in PLOTLY.with_name("LICENSE.txt").read_text()
+@pytest.mark.parametrize(
+    ("library", "licence"), [(PLOTLY, "LICENSE.txt"), (GIFENC, "LICENSE.md")], ids=["plotly", "gifenc"]
+)
+def test_a_library_in_the_repository_is_the_one_of_the_package_that_is_named(library, licence):
+    digest = hashlib.sha256(library.read_bytes()).hexdigest()
+    assert f"SHA-256 of `{library.name}`: `{digest}`" in (ROOT / "docs" / "dependencies.md").read_text()
+    assert "MIT License" in library.with_name(licence).read_text()
 
 
 def test_the_editor_component_is_that_of_the_package_that_is_named():

@@ -24,7 +24,7 @@ from django.views.decorators.http import condition, require_safe
 
 PAGES = (
     *("audit", "audits", "comparison", "editor", "experiment", "experiments"),
-    *("fidelity", "gallery", "lab", "labs", "pair", "run", "set_up"),
+    *("fidelity", "gallery", "lab", "labs", "pair", "pictures", "run", "set_up"),
 )
 """The entry modules: `static/js/pages/{name}.js`."""
 

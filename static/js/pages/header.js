@@ -11,7 +11,8 @@ import { makeShare } from "./share.js";
 /** Used until the first frame names the lab's protocol. */
 const EVERY_KEY = { without: [], says: {} };
 
-export function makeHeader(document, root, { window, requests, base, token, getState, getView, say, ask }) {
+export function makeHeader(document, root, parts) {
+  const { window, requests, base, token, getState, say, ask } = parts;
   const viewers = required(root, "[data-part=viewers]");
   const seed = required(root, "[data-part=seed]");
   const watch = required(root, "[data-part=watch]");
@@ -19,7 +20,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const words_button = required(root, "[data-act=words]");
   const about = makeAbout(document, root);
   const help = makeHelp(document, root);
-  makeShare(root, { document, window, requests, base, token, getState, getView, say });
+  makeShare(root, { ...parts, document });
   listenToReport(root, { window, requests, base, token, getState, say, ask });
 
   return {

@@ -55,7 +55,14 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     view.redraw();
     wake();
   };
-  const view = makeView({ document, root, window, link, send: (message) => connection.send(message), requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, now });
+  /** Draws at once and completely, for pictures. @param {number} [ratio] bitmap px per CSS px, by default the screen's @returns {boolean} whether the state has changed by it */
+  function drawNow(ratio) {
+    const before = held.state;
+    view.redraw();
+    drawn(held, view, getWatched(), now(), ratio);
+    return held.state !== before;
+  }
+  const view = makeView({ document, root, window, link, send: (message) => connection.send(message), requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, drawNow, now });
   const played = makePlayed({ storage: storageOf(window), say });
   const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => drawn(held, view, getWatched(), wall_ms) });
   const connection = openConnection({
@@ -91,9 +98,9 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   return { getState, getWatched, link, showRow: view.showRow, markOnly, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
 }
 
-/** @param {Held} held @returns {boolean} whether there is more to draw */
-function drawn(held, view, watched, wall_ms) {
-  const again = view.draw(held.state, watched, instantShown(held.clock, wall_ms), wall_ms);
+/** @param {Held} held @param {number} [ratio] @returns {boolean} whether there is more to draw */
+function drawn(held, view, watched, wall_ms, ratio) {
+  const again = view.draw(held.state, watched, instantShown(held.clock, wall_ms), wall_ms, ratio);
   const before = held.state;
   for (const older of view.older(held.state)) held.state = reduce(held.state, older);
   return again || held.state.playing || held.state !== before;

@@ -197,15 +197,14 @@ function widthOf(element, window, onChange) {
   return () => (width ??= element.clientWidth);
 }
 
-/** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true when a further drawing is needed */
+/** @returns {(state: object, watched: object, shown_us: number, wall_ms: number, ratio?: number) => boolean} draws a state; true when a further drawing is needed */
 function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
   const { landmarks, panels, footer, events, story, tour } = around;
   const sideWidth = widthOf(required(root, "[data-part=side]"), window, wake);
-  return function draw(state, watched, shown_us, wall_ms) {
+  return function draw(state, watched, shown_us, wall_ms, ratio = window.devicePixelRatio || 1) {
     if (!state.view || !watched) return false;
     root.classList.add("drawn");
     const theme = protocol_view.themeOf(appearance.theme(), watched);
-    const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
     if (protocol_view.updateAbove(state, watched, theme, ratio)) forgetMeasured();
     if (measured.state === null || (state !== measured.state && !(state.playing && wall_ms - measured.at_ms < MEASURE_EVERY_MS))) {

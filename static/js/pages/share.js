@@ -5,11 +5,9 @@
 
 import { searchOf } from "../model/view_address.js";
 import { allOf, required, setText } from "../render/dom.js";
-import { pictureOf } from "../render/picture_file.js";
-import { saveFile } from "../render/save_file.js";
-import { readTheme } from "../render/theme.js";
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
+import { makeSharePictures } from "./share_pictures.js";
 
 const COPIED = {
   "owner-link": "The owner's link is copied. Treat it like a password.",
@@ -18,7 +16,8 @@ const COPIED = {
 };
 
 /** @param {HTMLElement} root @param {any} parts `getView` returns what the page shows: {panel, selection} */
-export function makeShare(root, { document, window, requests, base, token, getState, getView, say }) {
+export function makeShare(root, parts) {
+  const { window, requests, base, token, getState, getView, say } = parts;
   const dialog = required(root, "dialog[data-part=share-dialog]");
   const done = required(dialog, "[data-part=share-done]");
   const field = (name) => required(dialog, `input[data-part=${name}]`);
@@ -28,7 +27,7 @@ export function makeShare(root, { document, window, requests, base, token, getSt
   required(root, "[data-act=share]").addEventListener("click", open);
   for (const button of root.querySelectorAll("[data-act=take-copy]")) button.addEventListener("click", takeCopy);
   for (const button of allOf(dialog, "[data-copy]")) button.addEventListener("click", () => copy(field(button.dataset.copy)));
-  required(dialog, "[data-act=picture]").addEventListener("click", savePicture);
+  const animation = makeSharePictures(root, dialog, parts, (words) => setText(done, words));
 
   function open() {
     const owner = getState().welcome?.owner === true;
@@ -36,6 +35,7 @@ export function makeShare(root, { document, window, requests, base, token, getSt
     for (const part of ["owner-part", "present-part"]) required(dialog, `[data-part=${part}]`).hidden = !owner;
     field("owner-link").value = owner ? `${link}#token=${token}` : "";
     setText(done, "");
+    animation.open();
     dialog.showModal();
     run_link.write();
   }
@@ -48,13 +48,6 @@ export function makeShare(root, { document, window, requests, base, token, getSt
     } catch {
       setText(done, "The browser does not let this page copy: the link is selected, copy it with the keyboard.");
     }
-  }
-
-  async function savePicture() {
-    const background = readTheme(window.getComputedStyle(root)).ink.bg;
-    const picture = await pictureOf(document, window, required(root, "section.logs"), background);
-    if (picture) saveFile(document, window, picture, `${getState().welcome?.scenario ?? "failover-lab"}.png`);
-    else setText(done, "Nothing is drawn yet.");
   }
 
   async function takeCopy() {

@@ -14,7 +14,18 @@ export class RequestError extends Error {
  * @param {string} csrf_token Django's token for unsafe methods
  */
 export function makeRequests(fetcher, csrf_token) {
+  let open = 0;
+
   async function ask(path, options) {
+    open += 1;
+    try {
+      return await answer(path, options);
+    } finally {
+      open -= 1;
+    }
+  }
+
+  async function answer(path, options) {
     let response;
     try {
       response = await fetcher(path, { credentials: "same-origin", ...options });
@@ -26,6 +37,8 @@ export function makeRequests(fetcher, csrf_token) {
     return body;
   }
   return {
+    /** @returns {number} of requests without an answer yet */
+    open: () => open,
     get: (path) => ask(path, { headers: { Accept: "application/json" } }),
     post: (path, body) =>
       ask(path, {
