@@ -19,7 +19,7 @@ CLICK_A_FLIGHT = """() => {
     for (let y = box.top + 40; y < box.bottom - 10; y += 8) {
       if (document.elementFromPoint(x, y) !== canvas) continue;
       canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y, bubbles: true }));
-      if (!canvas.title.includes("click to delay or drop")) continue;
+      if (!canvas.title.includes("in flight to")) continue;
       for (const kind of ["pointerdown", "pointerup", "click"]) canvas.dispatchEvent(new PointerEvent(kind, { clientX: x, clientY: y, bubbles: true }));
       return true;
     }
@@ -303,6 +303,39 @@ def test_a_marker_in_flight_is_dropped_by_dragging_it_off_its_link(lab):
     lab.page.mouse.up()
     expect(lab.page.get_by_role("alert")).to_contain_text("The marker is dropped on a new branch.")
     lab.until("state.view.branch === 1 && state.at_us === 5020000")
+    lab.page.keyboard.press("z")
+    lab.until("state.view.branch === 0")
+
+
+MESSAGE_IN_FLIGHT = MARKER_IN_FLIGHT.replace(
+    'canvas.title.includes("snapshot request in flight") && canvas.title.includes("or drag it")',
+    'canvas.title.includes("message in flight to us-east")',
+)
+
+
+def test_a_message_in_flight_is_delayed_by_dragging_it_back_and_is_never_lost_alone(lab):
+    lab.seek(4_570_000)
+    lab.at_rest()
+    x, y = lab.page.evaluate(MESSAGE_IN_FLIGHT)
+    mouse = lab.page.mouse
+
+    def drag(by_x: int, by_y: int) -> None:
+        mouse.move(x, y)
+        mouse.down()
+        mouse.move(x + by_x, y + by_y, steps=6)
+        mouse.up()
+
+    drag(-160, 0)
+    expect(lab.page.get_by_role("alert")).to_contain_text("A single message is not lost")
+    expect(lab.page.get_by_role("menu")).to_contain_text("Cut us-west → us-east while it is in flight")
+    lab.page.keyboard.press("Escape")
+    assert lab.state("state.view.branch") == 0
+    flight = lab.state("state.flights.find(({ what, to }) => what === 'message' && to === 'us-east')")
+    drag(0, -20)  # its sender is above
+    expect(lab.page.get_by_role("alert")).to_contain_text("The message is delayed and those behind it wait")
+    later = f"({{ number, to, due_us }}) => number === {flight['number']} && to === 'us-east' && due_us > {flight['due_us']}"
+    lab.until(f"state.view.branch === 1 && state.at_us === 4570000 && state.flights.some({later})")
+    assert lab.state("state.view.links['us-west -> us-east'].slowed") is False, "only that message was slow"
     lab.page.keyboard.press("z")
     lab.until("state.view.branch === 0")
 

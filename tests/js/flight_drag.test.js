@@ -1,10 +1,10 @@
-/** Dragging a marker in flight: back along its link delays it, off the link drops it. */
+/** Dragging a marker or message in flight: back along its link delays it, off the link would lose it. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 import { pointOn } from "../../static/js/layout/links.js";
 import { draggedTo } from "../../static/js/protocols/pulsar/layout/flight_drag.js";
-import { delayOf, dropOf } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
+import { delayMessageOf, delayOf, dropOf } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 
 const points = [100, 0, 160, 40, 160, 160, 100, 200];
 const flight = { from: "a", to: "b", what: "snapshot_request", sent_us: 1_000_000, due_us: 1_040_000, number: 7 };
@@ -34,4 +34,13 @@ test("the commands are those of the menu", () => {
   const fault = { cluster: "a", peer: "b", type: "snapshot_request" };
   assert.deepEqual(dropOf(flight), { command: { do: "marker.drop", ...fault }, before_us: 1_000_000 });
   assert.deepEqual(delayOf(flight, 19_600), { command: { do: "marker.delay", ...fault, by: "20ms" }, before_us: 1_000_000 });
+});
+
+test("a message is delayed by a link that is slow only when it is sent, and then as before", () => {
+  const message = { ...flight, what: "message", producer: "web", number: 3 };
+  const heal = { do: "link.heal", link: "a -> b" };
+  const slow = (latency) => ({ do: "link.slow", link: "a -> b", latency });
+  const before_us = 1_000_000;
+  assert.deepEqual(delayMessageOf(message, 200_000, { latency_us: 40_000, slowed: false }), { command: slow("240ms"), before_us, then: { command: heal, at_us: before_us } });
+  assert.deepEqual(delayMessageOf(message, 200_000, { latency_us: 90_000, slowed: true }).then.command, slow("90ms"));
 });

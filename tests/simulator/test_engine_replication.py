@@ -465,3 +465,20 @@ def test_removing_one_of_three_leaves_the_others():
     world.run()
     assert list(topic(world, "a")["replicators"]) == ["b"] and topic(world, "c")["replicators"] == {}
     assert stored(world, "b") == list(range(50)) and len(stored(world, "c")) == 16
+
+
+# --- one message that is delayed, as the page does when a message in flight is dragged
+
+
+def test_a_link_that_is_slow_for_one_instant_delays_its_message_and_those_behind_it():
+    """As TCP does when it sends a lost packet again: nothing is lost, and the order is kept."""
+    world = open_world(body())
+    world.run(100 * MS - 1)
+    do(world, "link.slow", link="a -> b", latency="240ms")  # 200 ms more, for what is sent at 100 ms
+    world.run(100 * MS)
+    do(world, "link.heal", link="a -> b")
+    world.run()
+    arrived = at_ms(rows(world, "message.stored", cluster="b"))
+    assert stored(world, "b") == list(range(50))
+    assert arrived[:10] == [50 + 10 * number for number in range(9)] + [340.0]
+    assert arrived[10:31] == [340.0] * 20 + [350.0], "those sent within 200 ms wait, later ones do not"

@@ -46,12 +46,13 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
     else acts[item.act]();
   }
 
-  /** Sends a command for an earlier instant, at which the message in flight was sent, then seeks to the present instant of the new branch. */
-  function giveBefore({ command, before_us }) {
+  /** Sends a command for an earlier instant, at which the message in flight was sent, and `then` perhaps another one, and seeks to the present instant of the new branch. */
+  function giveBefore({ command, before_us, then }) {
     const { at_us, playing } = getState();
     if (playing) link.pause();
     if (!link.seek(Math.max(0, before_us - 1))) return;
     give(command);
+    if (then && link.seek(then.at_us)) link.command(then.command);
     link.seek(at_us);
   }
 

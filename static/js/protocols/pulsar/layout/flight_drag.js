@@ -1,8 +1,8 @@
-/** What it means to drag a marker in flight: back along its link delays it, off the link drops it. Numbers only. */
+/** What it means to drag a marker or message in flight: back along its link delays it, off the link would lose it. Numbers only. */
 
 import { pointOn, shareOf } from "../../../layout/links.js";
 
-/** Farther from its link than this, a marker is dropped, px at scale 1. */
+/** Farther from its link than this, a flight is off the link, px at scale 1. */
 const OFF_PX = 34;
 /** Points of a link among which the nearest is searched. */
 const POINTS = 60;

@@ -15,7 +15,7 @@ import { makeRisk } from "../render/risk.js";
 import { makeStage } from "../render/stage.js";
 import { makeTimeSection } from "../render/time_section.js";
 import { makeAckSync } from "../render/ack_sync.js";
-import { clusterMenu, consumerMenu, delayOf, dropOf, flightMenu } from "../transport/fault_menus.js";
+import { clusterMenu, consumerMenu, delayMessageOf, delayOf, dropOf, flightMenu } from "../transport/fault_menus.js";
 import { makeFailover } from "./failover.js";
 import { makeLooks } from "./looks.js";
 import { makePredictions } from "./predictions.js";
@@ -23,16 +23,23 @@ import { makePredictions } from "./predictions.js";
 const PICTURE_BUTTONS = ["magnify", "reduce", "follow", "together"];
 const TIME_BUTTONS = { "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" };
 
-/** What dragging a marker in flight does: the lab pauses, and letting the marker go gives the fault on a new branch. */
-function onDraggedMarker({ link, getState, menus, say }) {
+/** What dragging a marker or message in flight does: the lab pauses, and letting it go gives the fault on a new branch. No fault loses a single message: its menu has the faults that lose or repeat several. */
+function onDraggedFlight({ link, getState, menus, say }) {
   function give(fault, done) {
     menus.giveBefore(fault);
-    if (getState().welcome?.owner) say({ error: `The marker is ${done} on a new branch.`, hint: "Z, or the other branch, undoes it.", tone: "plain" });
+    if (getState().welcome?.owner) say({ error: `${done} on a new branch.`, hint: "Z, or the other branch, undoes it.", tone: "plain" });
   }
   return {
     onHold: () => getState().playing && getState().welcome?.owner && link.pause(),
-    onDelay: (flight, by_us) => give(delayOf(flight, by_us), "delayed"),
-    onDrop: (flight) => give(dropOf(flight), "dropped"),
+    onDelay(flight, by_us) {
+      if (flight.what !== "message") give(delayOf(flight, by_us), "The marker is delayed");
+      else give(delayMessageOf(flight, by_us, getState().view.links[`${flight.from} -> ${flight.to}`]), "The message is delayed and those behind it wait,");
+    },
+    onDrop(flight, anchor) {
+      if (flight.what !== "message") return give(dropOf(flight), "The marker is dropped");
+      say({ error: "A single message is not lost: TCP sends a lost packet again, and the messages behind it wait.", hint: "Drag it back along the link to delay it like that. Its menu has the faults that lose or repeat messages.", tone: "plain" });
+      menus.show(flightMenu(flight), anchor);
+    },
   };
 }
 
@@ -49,7 +56,7 @@ export function makePulsarView(tools) {
     onLink: (pair, anchor) => menus.show(linkMenu(menus.state(), pair), anchor),
     onFlight: (flight, anchor) => menus.show(flightMenu(flight), anchor),
     onThing: (thing) => predictions.take(thing) || looks.showThing(thing),
-    ...onDraggedMarker(tools),
+    ...onDraggedFlight(tools),
     onChange: wake,
     say: (thing) => predictions.say(thing) ?? wordsOfThing(getState(), getWatched(), thing),
     prediction: predictions.shown,

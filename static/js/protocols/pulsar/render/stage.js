@@ -22,7 +22,7 @@ const CLICK_PX = 4;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {any} on onCluster, onConsumer, onLink, onFlight, onThing, onHold, onDelay and onDrop (a marker is dragged), onChange (requests a redraw), say (describes a thing), prediction (what a tour asks for)
+ * @param {any} on onCluster, onConsumer, onLink, onFlight, onThing, onHold, onDelay and onDrop (a marker or message is dragged), onChange (requests a redraw), say (describes a thing), prediction (what a tour asks for)
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
@@ -41,7 +41,7 @@ export function makeStage(document, root, on, tiles) {
     on.onChange();
   }
 
-  const dragging = makeFlightDrag(on);
+  const dragging = makeFlightDrag({ ...on, onDrop: (flight, at) => on.onDrop(flight, spotAt(moving, at)) });
   const pan = (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y)));
   const zoom = (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale));
   listenToThings(moving, on, { getScene: () => scene, getFlying: () => flying, pan, zoom, dragging });
@@ -176,7 +176,7 @@ function windowAt(event, overview, over, scene, window) {
 /** Connects the pointer to the message in flight or the entry under it, and dragging and zooming to the window. */
 function listenToThings(moving, on, { getScene, getFlying, pan, zoom, dragging }) {
   const hitAt = (x, y) => getScene() && flightAt(getScene(), getFlying().flights, getFlying().at_us, x, y);
-  /** Begins to drag the marker at a point, if there is one. */
+  /** Begins to drag the marker or message at a point, if there is one. */
   function grabAt(x, y) {
     const hit = hitAt(x, y);
     const points = hit && getScene().arcs.find(({ from, to }) => from === hit.flight.from && to === hit.flight.to)?.points;
@@ -200,7 +200,7 @@ function listenToThings(moving, on, { getScene, getFlying, pan, zoom, dragging }
       const hit = hitAt(x, y);
       const thing = !hit && getScene() && thingAt(getScene(), x, y);
       moving.style.cursor = thing || hit ? "pointer" : "grab";
-      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} in flight to ${hit.flight.to}: click to delay or drop it${hit.flight.what === "message" ? "" : ", or drag it back or off the link"}` : "";
+      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} in flight to ${hit.flight.to}: ${hit.flight.what === "message" ? "click for faults that lose it, or drag it back to delay it" : "click to delay or drop it, or drag it back or off the link"}` : "";
     },
     onZoom: zoom,
   });

@@ -75,6 +75,20 @@ export const dropOf = (flight) => ({ command: { do: "marker.drop", ...faultOf(fl
 /** The fault that delays a marker in flight. */
 export const delayOf = (flight, by_us) => ({ command: { do: "marker.delay", ...faultOf(flight), by: `${Math.round(by_us / 1000)}ms` }, before_us: flight.sent_us });
 
+/**
+ * The faults that delay a message in flight: its link is slow at the instant at which it was sent. A connection keeps its order, so what follows waits for it,
+ * like the data behind a packet that TCP sends again.
+ * @param {any} flight
+ * @param {number} by_us
+ * @param {{latency_us: number, slowed: boolean}} shown the link as it is shown now
+ */
+export function delayMessageOf(flight, by_us, { latency_us, slowed }) {
+  const link = `${flight.from} -> ${flight.to}`;
+  const slow = (us) => ({ do: "link.slow", link, latency: `${Math.round(us / 1000)}ms` });
+  const as_before = slowed ? slow(latency_us) : { do: "link.heal", link };
+  return { command: slow(flight.due_us - flight.sent_us + by_us), before_us: flight.sent_us, then: { command: as_before, at_us: flight.sent_us } };
+}
+
 /** @returns {{title: string, items: Item[]}[]} of a marker or message in flight */
 export function flightMenu(flight) {
   const title = flight.what === "message" ? `${flight.producer}/${flight.number}` : `${WHAT[flight.what]}, marker ${flight.number}`;
