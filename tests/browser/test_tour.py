@@ -154,7 +154,7 @@ def test_a_step_is_played_slowly_until_its_instant(make_lab):
     reached(lab, 3)
     lab.page.get_by_role("button", name="Leave tour").click()
     lab.until("state.speed === 1")
-    assert lab.state("state.at_us") == 152_000 and lab.troubles == []
+    assert lab.state("state.at_us") == 100_000 and lab.troubles == []
 
 
 def test_a_viewer_is_told_why_the_tour_does_not_start(lab, make_lab):

@@ -232,6 +232,7 @@ function answer(held, typed) {
     held.view.refuse(problem);
     return;
   }
+  held.parts.window.scrollTo({ top: 0, behavior: "instant" });
   held.open.guesses.set(held.open.at, guess);
   held.view.focus();
   goTo(held, held.open.at + 1);
@@ -276,6 +277,14 @@ function reach(held) {
   else if (seq !== null) parts.light({ row, message: null });
   view.reveal(answerBefore(held));
   view.ask(ask, open.guesses.get(open.at), parts.predictions());
+  if (ask) parts.onRoom(); // the question takes room from the picture
+  if (ask?.kind === "position") uncover(parts);
+}
+
+/** Scrolls the newest end of the logs out from under the bar, which covers it on a phone. */
+function uncover({ root, window }) {
+  const covered = required(root, ".stage").getBoundingClientRect().bottom - required(root, ".transport").getBoundingClientRect().top;
+  if (covered > 0) window.scrollBy({ top: covered, behavior: "instant" });
 }
 
 /** @returns {[string, string]} the line about the lab, and the button that goes on */

@@ -41,6 +41,7 @@ export function labelRequests(scene, state, measure, line, prediction) {
     });
     requests.push({ priority, height: line, forms });
   };
+  if (prediction) askPrediction(scene, prediction, ask); // the first of its priority
   scene.plane.lanes.forEach((lane) => {
     askCursor(scene, lane, ask);
     askHoles(scene, state, lane, ask);
@@ -50,7 +51,6 @@ export function labelRequests(scene, state, measure, line, prediction) {
   });
   for (const thread of scene.threads) askThread(scene, state, thread, ask);
   askWash(scene, ask);
-  if (prediction) askPrediction(scene, prediction, ask);
   return requests;
 }
 
