@@ -1,18 +1,21 @@
-"""The differences between two runs of one scenario, from the first row in which they differ.
+"""The differences between two runs, of one scenario or of two, from the first row in which they differ.
 
 Rules: before its first differing row two traces are equal byte for byte, names included, so columns are
-compared as numbers. After it, events of the control plane are matched by instant and content; what only one
-run has is listed, in order of time. In the logs, the entries are marked to which such an event belongs, and
-those with a message that the other run does not store in that log.
+compared as numbers, and a number is different where it stands for another name. After it, events of the
+control plane are matched by instant and content; what only one run has is listed, in order of time. In the
+logs, the entries are marked to which such an event belongs, and those with a message that the other run does
+not store in that log.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
+from simulator.trace.registry import NAME_COLUMNS
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 LISTED_MAX = 400
@@ -33,16 +36,24 @@ _NOT_COMPARED = ("seq", "cause_seq", "evidence_seq")
 
 def first_difference(left: Trace, right: Trace) -> int | None:
     """The seq of the first row in which two traces differ; None when they are equal."""
-    shorter = min(len(left), len(right))
+    shorter, renamed = min(len(left), len(right)), _renamed(left, right)
     for first in range(0, shorter, BLOCK_ROWS):
         last = min(first + BLOCK_ROWS, shorter)
         ours, theirs = left.columns(first, last), right.columns(first, last)
         differing = np.zeros(last - first, dtype=bool)
         for name, values in ours.items():
             differing |= values != theirs[name]
+            if name in NAME_COLUMNS:
+                differing |= (values >= 0) & renamed[np.maximum(values, 0)]
         if differing.any():
             return first + int(differing.argmax())
     return None if len(left) == len(right) else shorter
+
+
+def _renamed(left: Trace, right: Trace) -> np.ndarray:
+    """Which numbers stand for different names in the two traces."""
+    pairs = zip_longest(left.names, right.names)
+    return np.array([one != other for one, other in pairs], dtype=bool)
 
 
 def differences(left: Trace, right: Trace) -> dict[str, Any]:

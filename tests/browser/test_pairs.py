@@ -38,3 +38,16 @@ def test_two_branches_play_on_one_clock(open_lab):
     for number in range(2):
         none = f"document.querySelectorAll('iframe')[{number}].contentDocument.querySelector('[data-part=legend-none]')"
         wait_until(page, f"() => {none} && {none}.textContent === ''")
+
+
+def test_a_kept_set_up_is_opened_beside_a_changed_one(open_page):
+    page = open_page("/my-set-up/", "() => !document.querySelector('[data-act=keep]').hidden")
+    compare = page.get_by_role("button", name="Compare with the kept one")
+    expect(compare).to_be_disabled()
+    page.get_by_role("button", name="Keep to compare").click()
+    page.evaluate("() => { location.search = '?period=200'; }")
+    expect(compare).to_be_enabled()
+    compare.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Both runs are the same until")
+    expect(page.get_by_role("table").first).to_be_visible()
+    assert "#left=" in page.url and "&right=" in page.url

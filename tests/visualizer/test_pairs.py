@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
-from simulator import World, load_scenario_text
+from simulator import World, load_scenario, load_scenario_text
 from tests.visualizer.pages import FAIL_OVER, SCENARIO, Page
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
@@ -96,3 +96,63 @@ def test_a_page_without_controls_may_be_shown_in_any_frame():
     assert "frame-ancestors 'self'" in own["Content-Security-Policy"]
     assert "frame-ancestors *" in embedded["Content-Security-Policy"]
     assert b'class="lab embedded"' in embedded.content and b"embedded" not in own.content
+
+
+async def two_set_ups(left: object, right: object) -> tuple[int, dict[str, Any]]:
+    """The final answer about two set-ups."""
+    while True:
+        body = json.dumps({"left": left, "right": right})
+        found = await AsyncClient().post("/my-set-up/beside.json", body, content_type="application/json")
+        answer = json.loads(found.content)
+        if answer.get("state") != "running":
+            return found.status_code, answer
+        await asyncio.sleep(0.02)
+
+
+MOVED = SCENARIO + (
+    "commands:\n  - {at: 3s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: planned}\n"
+)
+FASTER = MOVED.replace("seed: 5", "seed: 6").replace("until: 8s", "until: 9s") + (
+    "settings: {replicatedSubscriptionsSnapshotFrequencyMillis: 500}\n"
+)
+
+
+async def test_two_set_ups_run_to_the_later_end_with_the_seed_of_the_left_one(hub):
+    status, answer = await two_set_ups(MOVED, FASTER)
+    assert (status, answer["until_us"]) == (200, 9_000_000)
+    title = "Two towns and one subscription"
+    assert [answer[side]["name"] for side in ("left", "right")] == [f"{title} (left)", f"{title} (right)"]
+    assert [answer[side]["run"]["seed"] for side in ("left", "right")] == [5, 5]
+    for at, text in enumerate((MOVED, FASTER)):
+        world = World.from_scenario(load_scenario_text(text), seed=5)
+        world.run(9_000_000)
+        assert answer["rows"][at] == len(world.trace)
+        assert answer["cases"][at][0]["duplicates"] == world.failovers()[0]["duplicates"]
+    assert answer["differences"]["first"]["at_us"] == 500_000, (
+        "the first snapshot that only the right one takes"
+    )
+    made = await AsyncClient().post(
+        "/run/", json.dumps(answer["right"]["run"]), content_type="application/json"
+    )
+    assert made.status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [
+        (None, "right is not a text"),
+        (SCENARIO.replace("until: 8s", "until: never"), "The right set-up has 1 problem(s): line 8: "),
+        ("x" * 262_145, "The text has 262,145 characters"),
+        ("emqx", "of different protocols"),
+    ],
+)
+async def test_a_set_up_that_cannot_be_compared_is_refused(hub, right, words):
+    if right == "emqx":
+        right = load_scenario("groups-node-crash").canonical_text
+    status, answer = await two_set_ups(SCENARIO, right)
+    assert status == 400 and words in answer["error"]
+
+
+def test_the_page_of_two_set_ups_needs_no_lab():
+    page = Client().get("/my-set-up/beside/")
+    assert page.status_code == 200 and b'data-set-ups="/my-set-up/beside.json"' in page.content

@@ -1,4 +1,4 @@
-"""Two runs of a lab beside each other: its branches, and its run with one change.
+"""Two runs beside each other: branches of a lab, its run with one change, or two set-ups.
 
 Rules: a run is named in an address, `branch-0` or `variant-<key>` (a change of "what would have helped"
 applied to the branch that is shown), or `rerun-<branch>-<instant>-<number>-<spread>-<arrivals>` (a branch
@@ -18,9 +18,11 @@ from simulator.comparison import differences
 from simulator.what_if import Rerun, Variant, variants
 from visualizer.comparisons.rerun_names import rerun_named
 from visualizer.live.wire import Refused
+from visualizer.setups.reading import read_text
 from visualizer.sharing.run_document import FORMAT
 
 BRANCH, VARIANT = "branch-", "variant-"
+SIDES = ("left", "right")
 
 
 def run_named(name: str, scenario: Any, inputs: dict[str, Any]) -> Variant:
@@ -90,6 +92,42 @@ class Pair:
             }
             for side, one in (("left", self.left), ("right", self.right))
         }
+
+
+def set_up_of(side: str, text: Any) -> Any:
+    """The scenario of a set-up's text, read in a thread. Raises Refused with its first problem."""
+    if not isinstance(text, str):
+        raise Refused("bad-field", f"{side} is not a text.", f'Send {{"{side}": "format: 1…"}}.')
+    reading = read_text(text)
+    if reading.scenario is None:
+        problem = reading.problems[0]
+        place = f"line {problem['line']}: " if problem["line"] else ""
+        raise Refused(
+            "bad-scenario",
+            f"The {side} set-up has {len(reading.problems)} problem(s): {place}{problem['message']}.",
+            f"{problem['hint']}. My set-up shows every problem.",
+        )
+    if reading.scenario.recording:
+        raise Refused(
+            "not-offered", f"The {side} set-up plays a recording.", "Take a scenario that is simulated."
+        )
+    return reading.scenario
+
+
+def pair_of_set_ups(left: Any, right: Any) -> Pair:
+    """Two set-ups to the later of their ends, both with the seed of the left one. Raises Refused."""
+    if left.protocol != right.protocol:
+        raise Refused(
+            "bad-scenario",
+            "The set-ups are of different protocols, so their figures cannot be compared.",
+            "Take two set-ups of one family.",
+        )
+    titles = [left.title, right.title]
+    if left.title == right.title:
+        titles = [f"{left.title} (left)", f"{right.title} (right)"]
+    until_us = max(left.until_us, right.until_us)
+    first, second = Variant(SIDES[0], titles[0], left, []), Variant(SIDES[1], titles[1], right, [])
+    return Pair("Two set-ups", left.seed, until_us, first, second)
 
 
 @dataclass(slots=True)

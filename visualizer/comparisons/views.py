@@ -12,11 +12,12 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
 
 from simulator import recordings, scenario_names
 from simulator.what_if import looks
-from visualizer.comparisons.pairs import Pair, run_named
+from visualizer.comparisons.pairs import SIDES, Pair, pair_of_set_ups, run_named, set_up_of
 from visualizer.comparisons.running import (
     STRATEGY_COLUMNS,
     Column,
@@ -27,7 +28,7 @@ from visualizer.comparisons.running import (
 )
 from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
 from visualizer.labs.hub import current_hub
-from visualizer.live.wire import Refused
+from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
 from visualizer.questions.questions import answers, json_answer, refusal, whole_number
 
@@ -145,11 +146,36 @@ async def pair(request: HttpRequest, lab_id: str) -> HttpResponse:
         await sync_to_async(run_named, thread_sensitive=False)(name, scenario, inputs) for name in names
     ]
     until_us = max(scenario.until_us, *(one["furthest_us"] for one in inputs["branches"]))
-    asked = Pair(lab.title, scenario.seed, until_us, left, right)
+    return await _beside(Pair(lab.title, scenario.seed, until_us, left, right))
+
+
+@require_safe
+def set_ups_page(request: HttpRequest) -> HttpResponse:
+    """The page of two set-ups on one clock; their texts are in the fragment of the address."""
+    return render(request, "visualizer/pair.html")
+
+
+@csrf_exempt  # changes nothing; a POST because texts are too long for an address
+@require_POST
+async def set_ups(request: HttpRequest) -> HttpResponse:
+    """Two set-ups, {left, right}, each a scenario's text: as `pair`."""
+    try:
+        given = json_object(request.body, '{"left": "format: 1…", "right": "format: 1…"}')
+        read = [
+            await sync_to_async(set_up_of, thread_sensitive=False)(side, given.get(side)) for side in SIDES
+        ]
+        return await _beside(pair_of_set_ups(*read))
+    except Refused as refused:
+        return refusal(refused)
+
+
+async def _beside(asked: Pair) -> HttpResponse:
+    """Documents and progress of two runs; when both have run, figures and differences."""
     hub = current_hub()
     await hub.start()
     study = hub.comparisons.of(asked)
-    answer = {**progress_of(study), **asked.documents(), "until_us": until_us, "table": looks(scenario)}
+    table = looks(asked.left.scenario)
+    answer = {**progress_of(study), **asked.documents(), "until_us": asked.until_us, "table": table}
     if study.state == "done":
         first, second = study.outcomes
         answer |= {

@@ -5,7 +5,8 @@
 
 import { capitalised, counted, seconds } from "../model/format.js";
 import { required, setText } from "../render/dom.js";
-import { makeRequests } from "../wire/http.js";
+import { makeRequests, RequestError } from "../wire/http.js";
+import { textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
 import { makeDifferences } from "./pair_differences.js";
 import { writeFigures } from "./pair_figures.js";
@@ -23,9 +24,10 @@ export function openPair({ document, root, window, fetcher }) {
   open().catch(failed);
 
   async function open() {
-    const asked = await requests.get(root.dataset.address + window.location.search);
+    const ask = await asking({ root, window, requests });
+    const asked = await ask();
     for (const side of SIDES) setText(required(root, `[data-part=${side}-name]`), capitalised(asked[side].name));
-    const [labs, answer] = await Promise.all([Promise.all(SIDES.map((side) => openLab(side, asked[side].run))), answered(asked)]);
+    const [labs, answer] = await Promise.all([Promise.all(SIDES.map((side) => openLab(side, asked[side].run))), answered(asked, ask)]);
     const clock = makePairClock({ document, root, window, labs, until_us: asked.until_us });
     writeFigures({ document, root }, answer);
     const differences = makeDifferences({ document, root, clock, labs }, answer.differences);
@@ -37,11 +39,11 @@ export function openPair({ document, root, window, fetcher }) {
   }
 
   /** Polls until both have run. @throws {Error} when a run failed */
-  async function answered(answer) {
+  async function answered(answer, ask) {
     while (answer.state === "running") {
       setText(status, `Running: ${answer.done} of ${answer.of} done.`);
       await pause(ASK_EVERY_MS);
-      answer = await requests.get(root.dataset.address + window.location.search);
+      answer = await ask();
     }
     if (answer.state === "failed") throw new Error(answer.words);
     return answer;
@@ -49,7 +51,7 @@ export function openPair({ document, root, window, fetcher }) {
 
   /** Makes a lab of the visitor from a run, or takes the one that this tab made before, and opens it in its frame. */
   async function openLab(side, run) {
-    const key = `failover-lab.pair.${window.location.pathname}${window.location.search}.${side}`;
+    const key = `failover-lab.pair.${window.location.pathname}${window.location.search}${window.location.hash}.${side}`;
     const made = read(window, key) ?? (await requests.post(root.dataset.create, { ...run, until_us: Math.max(0, ...run.commands.map((command) => command.at_us)) }));
     keepToken(made.id, made.token, window);
     keep(window, key, made);
@@ -69,6 +71,14 @@ export function openPair({ document, root, window, fetcher }) {
     setText(failure, [reason.message, reason.hint].filter(Boolean).join(" "));
     failure.hidden = false;
   }
+}
+
+/** The request for the two runs: of a lab, named in the address, or of two set-ups, whose texts its fragment contains. */
+async function asking({ root, window, requests }) {
+  if (root.dataset.address) return () => requests.get(root.dataset.address + window.location.search);
+  const [left, right] = await Promise.all(SIDES.map((side) => textOf(window.location.hash, side)));
+  if (left === null || right === null) throw new RequestError("The link does not contain two readable set-ups.", "Open My set-up, keep one there and compare it with another.");
+  return () => requests.post(root.dataset.setUps, { left, right });
 }
 
 /** The page's first sentence. */

@@ -33,7 +33,8 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   const form = makeForm({ ...parts, address: root.dataset.formAddress, first, lines, onReading: (reading) => read("form", reading) });
   const own = makeOwnText({ ...parts, address: root.dataset.textAddress, onReading: (reading) => read("text", reading) });
   const sharing = makeSharing({ document, root, window, getYaml: () => part().yaml(), isForm: () => way === "form" });
-  const open_button = offerActs(root, { open: () => openLab(), experiment: sharing.experiment, edit: sharing.edit, "copy-yaml": sharing.copyYaml, "copy-link": sharing.copyLink, download: sharing.download });
+  const open_button = offerActs(root, { open: () => openLab(), experiment: sharing.experiment, edit: sharing.edit, "copy-yaml": sharing.copyYaml, "copy-link": sharing.copyLink, download: sharing.download, keep: sharing.keep, beside: sharing.beside });
+  required(root, "button[data-act=beside]").disabled = !sharing.hasKept();
   const part = () => (way === "form" ? form : own);
 
   ways.hidden = false;

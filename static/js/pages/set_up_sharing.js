@@ -4,6 +4,9 @@ import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { required, setText } from "../render/dom.js";
 import { saveFile } from "../render/save_file.js";
 
+/** Where the tab keeps the set-up that others are compared with. */
+const KEPT = "failover-lab.set-up.kept";
+
 /**
  * @param {object} parts
  * @param {Document} parts.document
@@ -25,6 +28,18 @@ export function makeSharing({ document, root, window, getYaml, isForm }) {
   }
 
   return {
+    /** Keeps this set-up, so that another one can be compared with it, also after a reload of the page. */
+    keep() {
+      window.sessionStorage.setItem(KEPT, getYaml());
+      required(root, "button[data-act=beside]").disabled = false;
+      setText(done, "Kept. Change the set-up, then compare it with the kept one.");
+    },
+    /** Opens the kept set-up and this one beside each other, on one clock. */
+    async beside() {
+      const kept = window.sessionStorage.getItem(KEPT) ?? getYaml();
+      window.location.assign(`${root.dataset.beside}${await fragmentOf(kept, "left")}&${(await fragmentOf(getYaml(), "right")).slice(1)}`);
+    },
+    hasKept: () => window.sessionStorage.getItem(KEPT) !== null,
     /** Opens the page of experiments with this set-up. */
     async experiment() {
       window.location.assign(root.dataset.experiments + (isForm() ? window.location.search : await fragmentOf(getYaml())));
