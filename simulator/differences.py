@@ -1,4 +1,4 @@
-"""The differences between two runs, of one scenario or of two, from the first row in which they differ.
+"""The differences between two runs, of one scenario or of two, from the first differing row.
 
 Rules: before its first differing row two traces are equal byte for byte, names included, so columns are
 compared as numbers, and a number is different where it stands for another name. After it, events of the

@@ -157,7 +157,7 @@ def test_the_patterns_find_the_headings() -> None:
         *("pages/experiment_results.js", "pages/pair_figures.js"),
     }
     assert {module for module, count in found.items() if count == 0} <= silent
-    assert found["protocols/pulsar/render/legend.js"] == 38
+    assert found["protocols/pulsar/render/legend.js"] == 39
     assert found["protocols/pulsar/render/time_legend.js"] == 12
     assert found["protocols/emqx/render/legend.js"] == 29
     assert found["protocols/pulsar/render/risk.js"] == 16
