@@ -156,3 +156,16 @@ async def test_a_set_up_that_cannot_be_compared_is_refused(hub, right, words):
 def test_the_page_of_two_set_ups_needs_no_lab():
     page = Client().get("/my-set-up/beside/")
     assert page.status_code == 200 and b'data-set-ups="/my-set-up/beside.json"' in page.content
+
+
+@pytest.mark.parametrize(
+    ("query", "classes"),
+    [
+        ("?embed=1&controls=1&panel=time", b'class="lab embedded with-controls with-panel"'),
+        ("?embed=1&controls=0&panel=", b'class="lab embedded"'),
+        ("?controls=1&panel=time", b'class="lab"'),
+    ],
+)
+def test_the_parameters_of_a_frame_choose_its_parts(query, classes):
+    lab = new_lab({"yaml": SCENARIO}).lab
+    assert classes in Client().get(f"/labs/{lab.pk}/{query}").content

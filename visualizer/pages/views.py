@@ -125,15 +125,22 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
         "failure": lab.failure,
     }
     api = reverse("visualizer:lab", args=[lab.pk])
-    embedded = request.GET.get("embed", "") not in ("", "0")
+    embedded = _is_on(request, "embed")
+    parts = [name for name in ("controls", "panel") if embedded and _is_on(request, name)]
     page = render(
         request,
         "visualizer/lab.html",
-        {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api, "embedded": embedded},
+        {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api}
+        | {"embedded": embedded, "frame_parts": "".join(f" with-{name}" for name in parts)},
     )
-    # without controls, so that a page of any site may show it (`labsite.middleware`)
+    # A page of any site may show it (`labsite.middleware`). It has no controls, or those of a copy of its
+    # reader (`static/js/pages/embed.js`), so that nobody can be made to click on something of value.
     page.embeddable = embedded
     return page
+
+
+def _is_on(request: HttpRequest, name: str) -> bool:
+    return request.GET.get(name, "") not in ("", "0")
 
 
 @csrf_exempt

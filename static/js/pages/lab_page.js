@@ -17,6 +17,7 @@ import { whatIsWatched } from "../model/watched.js";
 import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
 import { makeLoop } from "../playback/loop.js";
 import { makeLabLink } from "../transport/lab_link.js";
+import { usesStoredKeys } from "./embed.js";
 import { makeView } from "./lab_view.js";
 import { makePlayed } from "./played.js";
 
@@ -40,7 +41,8 @@ import { makePlayed } from "./played.js";
  */
 export function openLab({ document, root, window, makeSocket, fetcher, now, random }) {
   const base = root.dataset.apiBase.endsWith("/") ? root.dataset.apiBase : `${root.dataset.apiBase}/`;
-  const token = ownerToken(root.dataset.labId, window.location, storageOf(window), window.history);
+  const stored = usesStoredKeys(root, window);
+  const token = ownerToken(root.dataset.labId, window.location, stored ? storageOf(window) : null, stored ? window.history : null);
   const requests = makeRequests(fetcher, found(root, "input[name=csrfmiddlewaretoken]")?.value ?? "");
   /** @type {Held} */
   const held = { state: emptyLab(), selection: selectionOf(window.location.search), clock: stoppedClock(), fresh_hello: false };
@@ -139,6 +141,7 @@ function makeTaking(held, { view, link, played, wake, now, send, resynchronise }
     const before = held.state;
     held.state = reduce(held.state, message);
     if (message.type === "welcome") link.ownerKnown();
+    if (message.type === "welcome" && before.welcome === null) view.welcomed();
     if (message.type === "frame" && !takeFrame(message, before)) return;
     played(held.state);
     wake();

@@ -18,6 +18,7 @@ import { makeBeginning } from "./beginning.js";
 import { makeBranches } from "./branches.js";
 import { makeChoices } from "./choices.js";
 import { makeDialogs } from "./dialogs.js";
+import { showAsAsked } from "./embed.js";
 import { makeEventPanel } from "./event_panel.js";
 import { makeFaults } from "./faults.js";
 import { makeFooter } from "./footer.js";
@@ -58,6 +59,7 @@ export function makeView(parts) {
   return {
     draw: makeDraw(parts, picture, around, states),
     receive,
+    welcomed: () => showAsAsked(root, window, parts.link),
     say,
     redraw: picture.redraw,
     older: picture.protocol_view.older,

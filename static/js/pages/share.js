@@ -7,12 +7,14 @@ import { searchOf } from "../model/view_address.js";
 import { allOf, required, setText } from "../render/dom.js";
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
+import { makeEmbedField } from "./share_embed.js";
 import { makeSharePictures } from "./share_pictures.js";
 
 const COPIED = {
   "owner-link": "The owner's link is copied. Treat it like a password.",
   "viewer-link": "The viewer's link is copied.",
   "run-link": "The link to the run is copied.",
+  "embed-code": "The embed code is copied.",
 };
 
 /** @param {HTMLElement} root @param {any} parts `getView` returns what the page shows: {panel, selection} */
@@ -22,6 +24,7 @@ export function makeShare(root, parts) {
   const done = required(dialog, "[data-part=share-done]");
   const field = (name) => required(dialog, `input[data-part=${name}]`);
   const link = window.location.origin + window.location.pathname;
+  const embed = makeEmbedField(dialog, { link, getState, getView });
   const run_link = makeRunLink(root, dialog, { window, requests, base, getView, say: (words) => setText(done, words) });
 
   required(root, "[data-act=share]").addEventListener("click", open);
@@ -36,6 +39,7 @@ export function makeShare(root, parts) {
     field("owner-link").value = owner ? `${link}#token=${token}` : "";
     setText(done, "");
     animation.open();
+    embed.write();
     dialog.showModal();
     run_link.write();
   }
