@@ -68,6 +68,7 @@ def code_of(lab: Lab, *boxes: str, theme: str = "") -> str:
     """The embed code of the dialog, with only these boxes checked."""
     page = lab.page
     page.get_by_role("button", name="Share", exact=True).click()
+    page.locator("details[data-part=embed]").evaluate("details => { details.open = true }")
     for box in ("instant", "controls", "panel"):
         page.locator(f".embed-choices input[name={box}]").set_checked(box in boxes)
     page.get_by_label("theme").select_option(theme)
