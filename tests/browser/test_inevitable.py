@@ -33,8 +33,8 @@ def test_the_curve_grows_a_point_is_opened_and_another_number_is_asked_for(open_
     lab.page.keyboard.press("Enter")
     lab.until("state.at_us === 5700000")
     expect(panel.locator(".chosen")).to_contain_text("5.700 s: 0 of 5 re-runs have more than")
-    panel.get_by_label("More than").fill("6")
-    panel.get_by_label("More than").press("Enter")
+    panel.locator("input[name=more_than]").fill("6")
+    panel.locator("input[name=more_than]").press("Enter")
     expect(panel.locator(".chosen")).to_contain_text(
         "5.700 s: 5 of 5 re-runs have more than 6 duplicates, 100 %"
     )

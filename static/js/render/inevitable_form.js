@@ -10,6 +10,7 @@ export function inevitableForm(document, { onStart, onCancel, onMoreThan }) {
   const numbers = Object.entries(INPUTS).map(([name, { first, least, most }]) => element(document, "input", { type: "number", name, min: least, max: most, step: 1, value: first, required: true }));
   const arrivals = element(document, "input", { type: "checkbox", name: "arrivals", checked: true });
   const failure = element(document, "select", { name: "failure" });
+  let answered = false;
   const which = element(document, "label", { hidden: true }, ["before ", failure]);
   const run = element(document, "button.action", { type: "submit", text: "Run" });
   const cancel = element(document, "button", { type: "button", hidden: true, text: "Cancel", onclick: onCancel });
@@ -26,12 +27,19 @@ export function inevitableForm(document, { onStart, onCancel, onMoreThan }) {
     event.preventDefault();
     onStart();
   });
-  more_than.addEventListener("change", () => more_than.reportValidity() && onMoreThan(more_than.value));
+  const ask = () => more_than.reportValidity() && onMoreThan(more_than.value);
+  more_than.addEventListener("change", ask);
+  more_than.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !answered) return; // another number needs no further run
+    event.preventDefault();
+    ask();
+  });
   return {
     node,
     values: () => ({ failure: failure.value || 0, ...Object.fromEntries(numbers.map(({ name, value }) => [name, value])), arrivals: arrivals.checked ? "poisson" : "as-declared" }),
     /** @param {any} answer null before the first one @param {boolean} asked whether re-runs were started */
     show(answer, asked) {
+      answered = Boolean(answer);
       const running = asked && (!answer || answer.state === "running");
       run.disabled = running;
       run.textContent = answer ? "Run again" : "Run";
