@@ -3,8 +3,8 @@
 Rules: before its first differing row two traces are equal byte for byte, names included, so columns are
 compared as numbers, and a number is different where it stands for another name. After it, events of the
 control plane are matched by instant and content; what only one run has is listed, in order of time. In the
-logs, the entries are marked to which such an event belongs, and those with a message that the other run does
-not store in that log.
+logs, the entries of markers are marked that have such an event, and those with a message that the other run
+does not store in that log.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ SEARCHED_MAX = 50_000
 
 RANGES_MAX = 2_000
 """Most ranges of marked entries of each run: about 50 KB."""
+
+PLACED = ("marker", "cluster", "topic", "ledger", "entry")
+"""Fields of an event of a marker's entry; those of a cursor name positions of other entries."""
 
 STORED = "message.stored"
 _STORED_COLUMNS = ("cluster", "topic", "ledger", "entry", "producer", "sequence_id", "batch_index")
@@ -117,7 +120,7 @@ def _entries(
         entries = {entry: None for message, entry in stored[side].items() if message not in stored[other]}
         for event in events:
             row = event["row"]
-            if event["side"] == side and all(name in row for name in ("cluster", "topic", "ledger", "entry")):
+            if event["side"] == side and all(name in row for name in PLACED):
                 entries[f"{row['cluster']}/{row['topic']}", row["ledger"], row["entry"]] = None
         marked[side] = _ranges(sorted(entries))
     return marked

@@ -162,7 +162,7 @@ const LINKS = [
 ];
 
 /** @type {LegendItem[]} */
-const TWO_RUNS = [{ words: "only in this run", term: "position", marks: ["only-here"], says: "A bar over an entry: only this run of the two has an event at it, or the message in this log.", group: "Two runs", width: 18, needs: "beside", first: true, draw: bars("ink", [[1, 3, 16, 4]]) }];
+const TWO_RUNS = [{ words: "only in this run", term: "position", marks: ["only-here"], says: "A bar over an entry: only this run of the two has an event of this marker, or the message in this log.", group: "Two runs", width: 18, needs: "beside", first: true, draw: bars("ink", [[1, 3, 16, 4]]) }];
 
 /** @type {LegendItem[]} */
 export const LEGEND = [...TWO_RUNS, ...LOG, ...CURSORS, ...SNAPSHOTS, ...LINKS, ...TIME_LEGEND];
