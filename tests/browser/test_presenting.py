@@ -74,9 +74,10 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     expect(bar_of(own)).to_have_text(re.compile("^Presenting in room .*: 2 followers.$"))
 
     own.get_by_text(re.compile("^Start tour")).click()
+    expect(own.locator("[data-part=tour-count]")).to_have_text("1 of 10")
     own.keyboard.press("PageDown")
     for page in (own, first, second):
-        expect(page.locator("[data-part=tour-count]")).to_have_text("2 of 9")
+        expect(page.locator("[data-part=tour-count]")).to_have_text("2 of 10")
         expect(page.locator("[data-part=tour-title]")).to_have_text(
             own.locator("[data-part=tour-title]").inner_text()
         )
@@ -107,10 +108,10 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     wait_until(second, f"() => {down}")
     expect(bar_of(own)).to_contain_text("1 follower.")
     own.keyboard.press("PageDown")
-    expect(first.locator("[data-part=tour-count]")).to_have_text("3 of 9")
+    expect(first.locator("[data-part=tour-count]")).to_have_text("3 of 10")
     assert not first.evaluate(down)
     second.get_by_role("link", name="Return to the presenter").click()
-    expect(second.locator("[data-part=tour-count]")).to_have_text("3 of 9")
+    expect(second.locator("[data-part=tour-count]")).to_have_text("3 of 10")
     expect(bar_of(own)).to_contain_text("2 followers")
 
 
