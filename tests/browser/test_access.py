@@ -89,6 +89,10 @@ def open_things(lab: Lab):
     page.keyboard.press("o")
     yield "the failover dialog"
     page.keyboard.press("Escape")
+    page.get_by_role("button", name="Share", exact=True).click()
+    page.get_by_text("Animation of a range").click()
+    yield "the dialog that shares the lab"
+    page.keyboard.press("Escape")
     page.keyboard.press("?")
     yield "the keys"
     page.keyboard.press("Escape")

@@ -62,12 +62,14 @@ test("a frame contains only what differs, and an equal frame makes the one befor
   assert.deepEqual([second.indices, second.palette[0], second.transparentIndex, second.delay], [[1, 0, 1], [0, 0, 255], 1, 200]);
 });
 
-test("more than 255 colours are reduced by the library", () => {
+test("of more than 255 colours the most frequent ones are kept and the library reduces the others", () => {
   const gifenc = recordingGifenc();
-  const gif = makeGif(gifenc, 256, 1);
-  gif.add(pixels(...Array.from({ length: 256 }, (_, at) => at * 7)), 100);
+  const gif = makeGif(gifenc, 258, 1);
+  gif.add(pixels(0xabcdef, 0xabcdef, ...Array.from({ length: 256 }, (_, at) => at * 7)), 100);
   gif.finish();
-  assert.deepEqual(gifenc.frames[0].palette, [[1, 2, 3]]);
+  const { palette, indices } = gifenc.frames[0];
+  assert.deepEqual([palette.length, palette[0], palette.at(-1)], [161, [0xab, 0xcd, 0xef], [1, 2, 3]]);
+  assert.deepEqual(indices.slice(0, 2), [0, 0]);
 });
 
 test("equal frames give equal bytes of a GIF", async () => {

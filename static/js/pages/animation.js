@@ -17,6 +17,8 @@ const LIMIT_MS = 60_000;
 const SAMPLED_MS = 1000;
 /** Height of the line below the diagram, CSS px. */
 const CAPTION_PX = 30;
+/** Around the diagram, CSS px. */
+const MARGIN_PX = 16;
 
 /** The work was cancelled. */
 class Cancelled extends Error {}
@@ -110,8 +112,8 @@ function makeTraveller({ window, getState, link, requests, drawNow, now }, signa
 function makeCamera({ document, window, root, section, getState }, plan) {
   const laid = layoutOf(document, window, section);
   if (!laid) throw new AnimationError("Nothing is drawn yet.");
-  const scale = plan.width / laid.width;
-  const height = 2 * Math.ceil(((laid.height + CAPTION_PX) * scale) / 2); // video wants even sizes
+  const scale = plan.width / (laid.width + 2 * MARGIN_PX);
+  const height = 2 * Math.ceil(((laid.height + CAPTION_PX + 2 * MARGIN_PX) * scale) / 2); // video wants even sizes
   checkPixels(plan, height);
   const anchor = laid.canvases[0].box;
   const from_anchor = { x: laid.left - anchor.left, y: laid.top - anchor.top };
@@ -144,6 +146,7 @@ function makeCamera({ document, window, root, section, getState }, plan) {
       context.fillStyle = theme.ink.bg;
       context.fillRect(0, 0, canvas.width, canvas.height);
       context.scale(scale, scale);
+      context.translate(MARGIN_PX, MARGIN_PX);
       caption(at_us);
       const { left, top } = layout.canvases[0].box;
       context.translate(-left - from_anchor.x, -top - from_anchor.y);

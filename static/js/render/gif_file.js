@@ -1,9 +1,12 @@
 /**
  * Frames as an animated GIF. A frame contains only the pixels that differ from the frame before, which keeps the file small: the others are transparent.
- * Up to 255 colours are kept exactly; more are reduced to 255 by the encoder. Equal frames give equal bytes.
+ * Up to 255 colours are kept exactly. Of more, the most frequent ones are kept, so that areas have the same colour in every frame, and the library
+ * reduces the others, which are the edges of texts and lines. Equal frames give equal bytes.
  */
 
 const COLOURS_MAX = 255; // and one number for "as before"
+/** Colours that are kept where there are too many. */
+const KEPT = 160;
 
 /**
  * @param {{GIFEncoder: any, quantize: any, applyPalette: any}} gifenc the library
@@ -24,11 +27,14 @@ export function makeGif({ GIFEncoder, quantize, applyPalette }, width, height) {
 
   /** Numbers of the pixels' colours and the table of colours. */
   function numbered(pixels) {
-    const exact = exactColours(pixels);
-    if (exact) return exact;
-    const rgba = new Uint8Array(pixels.buffer);
-    const palette = quantize(rgba, COLOURS_MAX, { format: "rgb565" });
-    return { palette, numbers: applyPalette(rgba, palette, "rgb565") };
+    const counts = new Map();
+    for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
+    if (counts.size <= COLOURS_MAX) return { palette: [...counts.keys()].map(rgbOf), numbers: numbersOf(pixels, [...counts.keys()]) };
+    const kept = [...counts].sort(([one, often], [other, often_too]) => often_too - often || one - other).slice(0, KEPT).map(([pixel]) => pixel);
+    const is_kept = new Set(kept);
+    const others = new Uint8Array(pixels.filter((pixel) => !is_kept.has(pixel)).buffer);
+    const palette = [...kept.map(rgbOf), ...quantize(others, COLOURS_MAX - KEPT, { format: "rgb565" })];
+    return { palette, numbers: numbersOf(pixels, kept, applyPalette(others, palette, "rgb565")) };
   }
 
   return {
@@ -65,19 +71,14 @@ function changedPlaces(before, now) {
   return places;
 }
 
-/** @param {Uint32Array} pixels @returns {{palette: number[][], numbers: Uint8Array} | null} null when there are too many colours to keep each */
-function exactColours(pixels) {
-  const known = new Map();
-  const numbers = new Uint8Array(pixels.length);
-  for (let at = 0; at < pixels.length; at++) {
-    let number = known.get(pixels[at]);
-    if (number === undefined) {
-      if (known.size === COLOURS_MAX) return null;
-      known.set(pixels[at], (number = known.size));
-    }
-    numbers[at] = number;
-  }
-  return { palette: [...known.keys()].map((pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]), numbers };
+/** @param {number} pixel @returns {number[]} red, green, blue */
+const rgbOf = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
+
+/** The place of each pixel's colour among `kept`; those of the other pixels are the next of `others`. */
+function numbersOf(pixels, kept, others = new Uint8Array()) {
+  const places = new Map(kept.map((pixel, place) => [pixel, place]));
+  let next = 0;
+  return Uint8Array.from(pixels, (pixel) => places.get(pixel) ?? others[next++]);
 }
 
 /** Puts the numbers at their places among transparent pixels; a first frame has no transparent ones. */
