@@ -45,8 +45,7 @@ export function makeAceEditor({ ace, document, home, text, getSchema, dark, narr
   editor.renderer.on("resize", () => editor.isFocused() && editor.renderer.scrollCursorIntoView());
   const marks = makeMarks(ace, editor);
   editor.completers = [makeCompleter(ace, editor, getSchema, offsetOf)];
-  // the list of completions has a text field of its own, hidden from screen readers, that Tab must not reach
-  ace.require("ace/autocomplete").Autocomplete.for(editor).getPopup().renderer.textarea.setAttribute("tabindex", "-1");
+  hideFieldOfList(ace.require("ace/autocomplete").Autocomplete.for(editor));
   addHover(ace, document, editor, { getSchema, offsetOf, problemsAt: marks.problemsAt });
   return {
     value: () => editor.getValue(),
@@ -66,6 +65,16 @@ export function makeAceEditor({ ace, document, home, text, getSchema, dark, narr
     },
     onChange: (taken) => editor.session.on("change", taken),
     onCursor: (moved) => editor.selection.on("changeCursor", moved),
+  };
+}
+
+/** The list of completions has a text field of its own, hidden from screen readers. Tab must not reach it. */
+function hideFieldOfList(list) {
+  const init = list.$init;
+  list.$init = () => {
+    const popup = init.call(list);
+    popup.renderer.textarea.setAttribute("tabindex", "-1");
+    return popup;
   };
 }
 
