@@ -42,9 +42,9 @@ export function roleOf({ code, by }, { owner, name, claims }) {
 export function barWords(role, { code, here, by, followers }) {
   const room = `room ${spokenCode(code)}`;
   if (role === "presenter") return `Presenting in ${room}: ${followers ? counted(followers, "follower") : "no followers yet"}.`;
-  if (!here) return `The presenter is not connected. This page shows the lab as the presenter left it, and follows when the presenter is back.`;
-  if (role === "elsewhere") return by === null ? `This lab is presented in ${room}.` : `This lab is presented in ${room} from another page of its owner, which this page follows.`;
-  return `You follow the presenter in ${room}: instant, highlights and tour.`;
+  if (!here) return `The presenter is not connected. The lab stays as it was left.`;
+  if (role === "elsewhere") return by === null ? `This lab is presented in ${room}.` : `This lab is presented in ${room} from another page of its owner.`;
+  return `You follow the presenter in ${room}.`;
 }
 
 /** An inspected thing, if it is plain enough to be sent: a few texts, numbers and nulls. @param {object | null} thing */

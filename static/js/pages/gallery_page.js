@@ -77,22 +77,28 @@ function makeFilter({ document, root }, scenarios, cards) {
   }
 
   function apply() {
-    const hits = scenarios.filter((scenario) => (family === null || scenario.family === family) && matches(scenario, search.value));
+    const hits = new Set(scenarios.filter((scenario) => (family === null || scenario.family === family) && matches(scenario, search.value)).map(({ name }) => name));
     for (const { card } of cards.values()) card.hidden = true;
-    for (const scenario of hits) {
+    for (const scenario of scenarios) {
       const { card, about } = cards.get(scenario.name);
-      const pair = [...cards.values()].filter((one) => one.card === card);
-      const found = pair.length > 1 && search.value.trim() ? pair.filter(({ name }) => hits.some((hit) => hit.name === name)) : [];
-      card.hidden = false;
-      if (found.length && !found.some(({ radio }) => radio.checked)) found[0].radio.checked = true;
-      writeWhy(about, [found.length ? `matches: ${found.map(({ side }) => side).join(", ")}` : "", whyMatched(scenario, search.value)].filter(Boolean).join(" · "));
+      const hit = hits.has(scenario.name);
+      if (hit) card.hidden = false;
+      writeWhy(about, hit ? [search.value.trim() ? sidesFound(card, hits) : "", whyMatched(scenario, search.value)].filter(Boolean).join(" · ") : "");
     }
-    const shown = hits.length;
+    const shown = hits.size;
     const recorded = allOf(root, ".recordings .card");
     for (const card of recorded) card.hidden = family !== null || !card.textContent.toLowerCase().includes(search.value.trim().toLowerCase());
     for (const section of allOf(root, ".family")) section.hidden = allOf(section, ".card").every((card) => card.hidden);
     required(root, "[data-part=none]").hidden = shown > 0 || recorded.some((card) => !card.hidden);
     setText(required(root, "[data-part=found]"), shown < scenarios.length ? `${shown} of ${scenarios.length}` : "");
+  }
+
+  /** Says which scenarios of a pair match, and shows one that does; "" for the card of a single one. */
+  function sidesFound(card, hits) {
+    const pair = [...cards.values()].filter((one) => one.card === card && one.radio);
+    const found = pair.filter(({ name }) => hits.has(name));
+    if (found.length && !found.some(({ radio }) => radio.checked)) found[0].radio.checked = true;
+    return found.length ? `matches: ${found.map(({ side }) => side).join(", ")}` : "";
   }
 
   return { apply, search, showAll };

@@ -15,14 +15,13 @@ import { readGuess, revealed } from "../model/tour.js";
  * @property {import("../model/tour.js").TourStep[]} steps
  * @property {number} at the step shown, from 0
  * @property {boolean} asked whether its question is shown
- * @property {Map<number, string | null>} guesses the learner's predictions by step
  */
 
 /** @param {FollowingParts} parts */
 export function makeTourFollowing(parts) {
   const { view } = parts;
-  /** @type {{parts: FollowingParts, open: Followed | null, wanted: {step: number, asks: boolean} | null, asking: boolean}} wanted: the presenter's step, while the tour is requested */
-  const held = { parts, open: null, wanted: null, asking: false };
+  /** @type {{parts: FollowingParts, open: Followed | null, guesses: Map<number, string | null>, wanted: {step: number, asks: boolean} | null, asking: boolean}} guesses: predictions by step, also while the presenter reloads; wanted: the presenter's step, while the tour is requested */
+  const held = { parts, open: null, guesses: new Map(), wanted: null, asking: false };
   return {
     /** Shows the presenter's step, or none. @param {{step: number, asks: boolean} | null} place */
     follow(place) {
@@ -38,7 +37,7 @@ export function makeTourFollowing(parts) {
       const { guess, problem } = readGuess(held.open.steps[held.open.at].ask.kind, typed);
       view.refuse(problem);
       if (problem || guess === null) return;
-      held.open.guesses.set(held.open.at, guess);
+      held.guesses.set(held.open.at, guess);
       view.say(`Your prediction, ${guess}, is kept: the next step shows the run's figure.`, "Next");
     },
   };
@@ -51,7 +50,7 @@ async function open(held) {
   const tour = await fetchTour();
   held.asking = false;
   if (!tour || held.wanted === null) return;
-  held.open = { steps: tour.steps, at: -1, asked: false, guesses: new Map() };
+  held.open = { steps: tour.steps, at: -1, asked: false };
   view.begin(tour);
   bar.hidden = false;
   bar.classList.add("following");
@@ -60,28 +59,29 @@ async function open(held) {
   onRoom();
 }
 
-function show({ open, parts }, { step, asks }) {
+function show(held, { step, asks }) {
+  const { open, guesses, parts } = held;
   const { view } = parts;
   const at = Math.min(step, open.steps.length) - 1;
   if (at !== open.at) {
-    keepTyped(open, view);
+    keepTyped(held);
     Object.assign(open, { at, asked: false });
     const before = at > 0 ? open.steps[at - 1].ask : null;
-    view.show(open.steps, at, before ? revealed(before, open.guesses.get(at - 1)) : "");
+    view.show(open.steps, at, before ? revealed(before, guesses.get(at - 1)) : "");
     view.say("", "Next");
     view.ask(null, null);
   }
   const { ask } = open.steps[at];
   if (!ask || !asks || open.asked) return;
   open.asked = true;
-  view.ask(ask, open.guesses.get(at));
+  view.ask(ask, guesses.get(at));
 }
 
 /** The presenter goes on: what the learner has typed so far is the prediction. */
-function keepTyped(open, view) {
-  if (!open.asked || open.guesses.get(open.at)) return;
-  const { guess, problem } = readGuess(open.steps[open.at].ask.kind, view.typed());
-  if (!problem) open.guesses.set(open.at, guess);
+function keepTyped({ open, guesses, parts }) {
+  if (!open.asked || guesses.get(open.at)) return;
+  const { guess, problem } = readGuess(open.steps[open.at].ask.kind, parts.view.typed());
+  if (!problem) guesses.set(open.at, guess);
 }
 
 function close(held) {
