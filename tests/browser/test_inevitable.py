@@ -26,6 +26,7 @@ def test_the_curve_grows_a_point_is_opened_and_another_number_is_asked_for(open_
     panel = run_small(lab, 3, 5)
     expect(panel.locator(".lead-in")).to_contain_text("From 5.700 s on, no re-run has more than")
     expect(panel).to_contain_text("The run itself has 7 duplicates.")
+    expect(panel).to_contain_text("constant durations up to 20 % shorter, and random intervals of producers")
     expect(panel.get_by_role("row")).to_have_count(4)
     points = panel.locator("button.point")
     points.first.focus()

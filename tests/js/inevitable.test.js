@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerWords, lossWords, moreWords, pointWords, queryOf, shareWords, statusWords, worstWords } from "../../static/js/model/inevitable.js";
+import { answerWords, drawWords, lossWords, moreWords, pointWords, queryOf, shareWords, statusWords, worstWords } from "../../static/js/model/inevitable.js";
 
 const share = (hits, runs = 30) => ({ hits, share: Math.floor((1e6 * hits) / runs), low: 100_000, high: 750_000 });
 const point = (at_us, more, loss = 0) => ({ at_us, runs: 30, failed: 0, more: share(more), loss: share(loss), duplicates: [2, 7, 14], worst: { number: 3, duplicates: 14, lost: 0 }, key: "rerun-0" });
@@ -39,6 +39,13 @@ test("the status shows progress, a refusal with its remedy, and nothing once it 
   assert.equal(statusWords({ ...state, state: "refused" }), "This run has no failover. Fail over.");
   assert.equal(statusWords({ ...state, state: "cancelled" }), "Cancelled after 12 of 480 re-runs.");
   assert.equal(statusWords({ ...state, state: "done" }), "");
+});
+
+test("it is said what re-runs draw beside what the scenario does", () => {
+  assert.equal(drawWords(null), "");
+  assert.equal(drawWords({ spread: "0", arrivals: "as-declared" }), "");
+  assert.equal(drawWords({ spread: "0", arrivals: "poisson" }), "Re-runs also draw what this scenario holds constant: random intervals of producers.");
+  assert.equal(drawWords({ spread: "20", arrivals: "poisson" }), "Re-runs also draw what this scenario holds constant: constant durations up to 20 % shorter, and random intervals of producers.");
 });
 
 test("an address has only what is given", () => {

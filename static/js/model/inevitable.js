@@ -59,6 +59,16 @@ export function answerWords({ points, decided, more_than, same, failures, failur
   return `From ${seconds(at_us)} s on, ${result}. Of the re-runs from ${seconds(first.at_us)} s, ${percent(first.more.share)} have more.`;
 }
 
+/**
+ * What re-runs draw at random beside what the scenario does, in one sentence.
+ * @param {{spread?: string | number, arrivals?: string} | null} query
+ * @returns {string}
+ */
+export function drawWords(query) {
+  const parts = [Number(query?.spread) > 0 ? `constant durations up to ${query.spread} % shorter` : "", query?.arrivals === "poisson" ? "random intervals of producers" : ""].filter(Boolean);
+  return parts.length ? `Re-runs also draw what this scenario holds constant: ${parts.join(", and ")}.` : "";
+}
+
 /** What is known about losses, in one sentence. @param {any} answer @returns {string} */
 export function lossWords({ points, decided }) {
   if (!decided || points.every(({ loss }) => loss.hits === 0)) return "";

@@ -3,7 +3,7 @@
  * The curve and its table grow as the results arrive. A point goes to its instant and offers its worst re-run.
  */
 
-import { answerWords, lossWords, statusWords } from "../model/inevitable.js";
+import { answerWords, drawWords, lossWords, statusWords } from "../model/inevitable.js";
 import { counted, whole } from "../model/format.js";
 import { element, found } from "../render/dom.js";
 import { inevitableChart } from "../render/inevitable_chart.js";
@@ -45,7 +45,7 @@ function make(section, parts) {
     page.status.textContent = words ?? statusWords(answer);
     page.status.hidden = !page.status.textContent;
     page.lead.textContent = (answer && answerWords(answer)) || INTRODUCTION;
-    page.loss.textContent = answer ? [actualWords(answer.actual), lossWords(answer)].filter(Boolean).join(" ") : "";
+    page.loss.textContent = answer ? [actualWords(answer.actual), lossWords(answer), drawWords(study.query())].filter(Boolean).join(" ") : "";
     form.show(answer, Boolean(study.query()));
     drawn = "";
   }
