@@ -44,7 +44,7 @@ def test_the_curve_grows_a_point_is_opened_and_another_number_is_asked_for(open_
     expect(panel.get_by_role("link", name="compare with this run")).to_be_visible()
     with lab.page.context.expect_page() as opened:
         panel.get_by_role("button", name="open as a lab").click()
-    wait_until(opened.value, "() => failoverLab?.getState().at_us === 5700000")
+    wait_until(opened.value, "() => globalThis.failoverLab?.getState().at_us === 5700000")
     assert "re-run" in opened.value.title()
     log = opened.value.evaluate("() => failoverLab.getState().view.branch")
     assert log == 0

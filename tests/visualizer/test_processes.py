@@ -190,7 +190,7 @@ def test_a_presentation_is_seen_in_both_processes_and_outlives_the_presenters(si
     shown = {"panel": "time", "lit": {"seq": 5}, "tour": {"step": 2, "asks": False}}
     presenter.send({"type": "present", "by": "teacher", "shown": shown})
     for page in (here, there, presenter):
-        seen = page.until("presentation", lambda one: one["here"] and one["followers"] == 2)
+        seen = page.until("presentation", lambda one: one["by"] and one["here"] and one["followers"] == 2)
         assert (seen["code"], seen["by"], seen["shown"]) == (code, "teacher", shown)
     there.send({"type": "present", "by": "pupil", "shown": {}})
     assert there.until("error")["code"] == "not-owner"
@@ -199,7 +199,7 @@ def test_a_presentation_is_seen_in_both_processes_and_outlives_the_presenters(si
     assert not here.until("presentation", lambda one: not one["here"])["followers"] > 1
     back = runs.page(lab)
     back.send({"type": "present", "by": "teacher", "shown": shown})
-    assert here.until("presentation", lambda one: one["here"])["shown"] == shown
+    assert here.until("presentation", lambda one: one["by"] and one["here"])["shown"] == shown
     runs.post(f"/labs/{lab['id']}/present/end/", token=lab["token"])
     assert here.until("presentation", lambda one: one["code"] is None)
 
@@ -218,7 +218,7 @@ def test_what_is_presented_outlives_the_process_that_runs_the_lab(sites, redis_u
     presenter.send({"type": "seek", "at_us": 1_000_000})
     follower.frame(lambda frame: frame["at_us"] == 1_000_000)
     late = shows.page(lab, owner=False)
-    seen = late.until("presentation", lambda one: one["here"] and one["followers"] == 2)
+    seen = late.until("presentation", lambda one: one["by"] and one["here"] and one["followers"] == 2)
     assert seen["shown"] == {"panel": "time"}
 
 
