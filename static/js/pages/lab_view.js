@@ -220,7 +220,7 @@ function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forge
     const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state) });
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
-    controls.update(state, at_us);
+    controls.update(state, at_us, wall_ms);
     around.sentence.update(state, watched, wall_ms);
     around.questions.update(state, watched);
     story.update(state);

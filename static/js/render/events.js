@@ -106,10 +106,12 @@ function listedNodes({ later, before }, { lines, headings, chosen_seq, theme, ra
 function makeScroll(list) {
   let placed_in = null; // the epoch in which the list was last scrolled to the instant shown
   let left_to_reader = false;
+  let at_top = false; // measuring the list again would force a layout
   for (const name of SCROLL_EVENTS) list.addEventListener(name, leaveToReader, { passive: true });
 
   function leaveToReader() {
     left_to_reader = true;
+    at_top = false;
     list.classList.remove("follows"); // lines that are added above no longer move what is being read
   }
 
@@ -119,12 +121,17 @@ function makeScroll(list) {
       placed_in = epoch;
       if (left_to_reader || !newest_line) return;
       list.classList.add("follows");
-      const line = found(list, "button.event.in-story")?.parentElement ?? newest_line;
+      const story_line = found(list, "button.event.in-story")?.parentElement;
+      const line = story_line ?? newest_line;
+      const is_first = !story_line && (line === list.firstElementChild || line.previousElementSibling === list.firstElementChild); // perhaps under a heading
+      if (is_first && at_top) return;
+      at_top = is_first;
       list.scrollTop = Math.max(0, line.offsetTop - list.offsetTop - list.clientHeight * AHEAD_PART); // scrolls the list alone, never the page
     },
     /** Another list is shown: the next update scrolls to the instant shown. */
     forget() {
       placed_in = null;
+      at_top = false;
     },
   };
 }

@@ -5,6 +5,9 @@ import { required, setText } from "../render/dom.js";
 import { makeStepFilter } from "./step_filter.js";
 import { placeOfSpeed, SPEEDS, speedText, speedWords } from "./speeds.js";
 
+/** Shortest time between two texts of the instant during playback, ms of the wall clock; nobody reads more of them. */
+const INSTANT_EVERY_MS = 50;
+
 /**
  * @param {HTMLElement} root
  * @param {ReturnType<import("./lab_link.js").makeLabLink>} link
@@ -53,12 +56,14 @@ export function makeControls(root, link, say, ask) {
     acts,
     /** Sets the step filter to the message that is followed. */
     followMessage: filter.followMessage,
-    update(next, shown_us) {
+    update(next, shown_us, wall_ms) {
       if (next.welcome !== state?.welcome) filter.offerSubscriptions(next.welcome);
+      if (next.playing !== state?.playing) {
+        play.setAttribute("aria-pressed", String(next.playing));
+        play.setAttribute("aria-label", next.playing ? "Pause" : "Play");
+      }
       state = next;
-      play.setAttribute("aria-pressed", String(next.playing));
-      play.setAttribute("aria-label", next.playing ? "Pause" : "Play");
-      instant.show(shown_us);
+      instant.show(shown_us, next.playing, wall_ms);
       speed.show(next.speed);
     },
   };
@@ -101,6 +106,7 @@ function makeSpeed(root, link) {
 /** The instant shown, which is also a field for typing another one. */
 function makeInstantField(root, link, say) {
   const now = required(root, "input[data-part=now]");
+  let written_ms = -Infinity;
   now.addEventListener("change", () => {
     const place = parsePlace(now.value);
     if (place === null) say({ error: `“${now.value}” is not an instant.`, hint: "Write seconds (12.5), with a unit (300ms, 2m), as minutes (1:05.2), or the number of an event (#1234)." });
@@ -114,8 +120,10 @@ function makeInstantField(root, link, say) {
       now.focus();
       now.select();
     },
-    show(shown_us) {
+    show(shown_us, playing, wall_ms) {
+      if (playing && wall_ms - written_ms < INSTANT_EVERY_MS) return;
       if (now.ownerDocument.activeElement === now) return;
+      written_ms = wall_ms;
       const text = seconds(shown_us);
       if (now.value === text) return;
       now.value = text;
