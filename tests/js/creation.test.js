@@ -19,7 +19,7 @@ test("a replicator's state is derived from its connection and last error", () =>
 test("the headline counts the replicators that are not running, their backlog, and the reported delay", () => {
   assert.equal(plain(headline([])), "No topic is replicated to another cluster.");
   assert.equal(plain(headline([start({})])), "The only replicator is running: its start check passed.");
-  assert.equal(plain(headline([start({}), start({})])), "All 2 replicators are running: their start checks passed.");
+  assert.equal(plain(headline([start({}), start({})])), "Both replicators are running: their start checks passed.");
   assert.equal(plain(headline([start(REFUSED)])), "The only replicator is not replicating; backlog 70 messages, replicationDelayInSeconds 0.");
   assert.equal(plain(headline([start(REFUSED), start({}), start({ ...REFUSED, replication_backlog: 1 })])), "2 of 3 replicators are not replicating; backlog 71 messages, replicationDelayInSeconds 0.");
   assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 0 }), start({})])), "1 of 2 replicators is not replicating; backlog 0.");
@@ -68,7 +68,7 @@ test("the page's headline says which replicators run, and why the worst does not
   assert.equal(plain(creationReason(state("topic-creation", topics))), "Why: Partition denied.");
   assert.equal(said({ parcels: yes(9) }), "The only replicator runs: us → eu for parcels.");
   assert.equal(creationReason(state("topic-creation", { parcels: yes(9) })), null);
-  assert.equal(said({ parcels: yes(), letters: yes() }), "All 2 replicators run: us → eu for parcels, us → eu for letters.");
+  assert.equal(said({ parcels: yes(), letters: yes() }), "Both replicators run: us → eu for parcels, us → eu for letters.");
   assert.equal(said({ parcels: yes(), letters: yes(0, "starting") }), "1 of 2 replicators runs: us → eu for parcels. The others are starting.");
   assert.equal(said({}), "No topic is replicated to another region yet.");
   assert.equal(creationSentence(state("replicated-subscriptions", topics)), null);

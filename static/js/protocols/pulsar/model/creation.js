@@ -15,6 +15,9 @@ export function replicatorState(one) {
   return one.last_error ? "refused" : "starting";
 }
 
+/** @param {object[]} replicators @returns {string} all of them, as the subject of a sentence */
+const everyReplicator = ({ length }) => (length === 1 ? "The only replicator" : length === 2 ? "Both replicators" : `All ${length} replicators`);
+
 const STATE_WORDS = { runs: "running", stopped: "connected, but stopped", refused: "start refused", starting: "starting" };
 
 /** @returns {string} the state as text; for a replicator that no broker runs, the reason */
@@ -24,11 +27,11 @@ export const replicatorStateWords = (one) => (one.not_running ? `not running: ${
 export function headline(replicators) {
   if (replicators.length === 0) return ["No topic is replicated to another cluster."];
   const still = replicators.filter((one) => replicatorState(one) !== "runs");
-  if (still.length === 0) return [replicators.length === 1 ? "The only replicator is running: its start check passed." : `All ${replicators.length} replicators are running: their start checks passed.`];
+  if (still.length === 0) return [replicators.length === 1 ? "The only replicator is running: its start check passed." : `${everyReplicator(replicators)} are running: their start checks passed.`];
   const waiting = still.reduce((sum, one) => sum + one.replication_backlog, 0);
   const calm = still.every((one) => one.delay_s === 0);
   return [
-    { harm: `${still.length === replicators.length ? (still.length === 1 ? "The only replicator" : `All ${still.length} replicators`) : `${still.length} of ${replicators.length} replicators`}` },
+    { harm: `${still.length === replicators.length ? everyReplicator(still) : `${still.length} of ${replicators.length} replicators`}` },
     `${still.length === 1 ? " is" : " are"} not replicating; `,
     ...(waiting === 0 ? ["backlog 0."] : ["backlog ", { strong: counted(waiting, "message") }, `${calm ? ", replicationDelayInSeconds 0." : "."}`]),
   ];
@@ -71,9 +74,9 @@ export function creationSentence(state) {
 function runningWords(all, running) {
   const listed = running.slice(0, 3).map(({ from, to, topic }) => `${from} → ${to} for ${topic}`).join(", ");
   const more = running.length > 3 ? ` and ${running.length - 3} more` : "";
-  if (running.length === 0) return [{ strong: all.length === 1 ? "The only replicator" : `All ${all.length} replicators` }, all.length === 1 ? " is starting." : " are starting."];
+  if (running.length === 0) return [{ strong: everyReplicator(all) }, all.length === 1 ? " is starting." : " are starting."];
   if (running.length < all.length) return [{ strong: `${running.length} of ${all.length} replicators` }, running.length === 1 ? " runs: " : " run: ", `${listed}${more}. The others are starting.`];
-  return [{ strong: all.length === 1 ? "The only replicator" : `All ${all.length} replicators` }, `${all.length === 1 ? " runs" : " run"}: ${listed}${more}.`];
+  return [{ strong: everyReplicator(all) }, `${all.length === 1 ? " runs" : " run"}: ${listed}${more}.`];
 }
 
 /** The line under it: why that replicator does not run, as the broker says it. @returns {import("../../../model/sentence.js").Part[] | null} */
