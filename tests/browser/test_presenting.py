@@ -124,7 +124,7 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     expect(bar_of(own)).to_contain_text("2 followers")
 
 
-def test_followers_are_told_when_the_presenter_is_away_and_when_the_presentation_ends(
+def test_followers_see_that_the_presenter_is_away_and_that_the_presentation_ended(
     presenter, follow, open_page
 ):
     page = follow(by_code=False, viewport={"width": 390, "height": 844})

@@ -18,7 +18,7 @@ EVERY_S = 0.1
 """Shortest time between two messages about a presentation."""
 
 AWAY_TICKS = 3
-"""Seconds without the presenter's page after which followers are told: a reload takes less."""
+"""Seconds without the presenter's page until followers see a notice: a reload takes less."""
 
 NOBODY: dict[str, Any] = {"type": "presentation", "code": None}
 """The message of a lab that is not presented."""
@@ -44,7 +44,7 @@ class Presenting:
 
     @property
     def message(self) -> dict[str, Any]:
-        """What pages are told now."""
+        """The message for every page, about the state now."""
         if self._facts is None:
             return NOBODY
         return {
