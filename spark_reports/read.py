@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from simulator import load_scenario
 from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
 from spark_reports.local import from_rows, made_local
+from spark_reports.scans.files import UNREADABLE_MARK
 from spark_reports.schemas import FILES, TRACE
 from spark_reports.tuning import one_task
 
@@ -82,9 +83,10 @@ def _whole(path: Path, meta: dict[str, Any]) -> dict[str, Any]:
 
 def unreadable(error: Exception) -> str | None:
     """A message for an error in which Spark could not read a file; None for other errors."""
+    words = str(error)
     found = re.search(
-        r"\[FAILED_READ_FILE[^\]]*\] Encountered error while reading file (\S+)\.\s", str(error)
-    )
+        r"\[FAILED_READ_FILE[^\]]*\] Encountered error while reading file (\S+)\.\s", words
+    ) or re.search(rf"{UNREADABLE_MARK}(.+?): ", words)
     return found and (
         f"{found[1]}: its rows cannot be read, it was damaged after it was written; write it again with "
         f"`simulate --trace`"

@@ -21,6 +21,7 @@ from spark_reports.protocols.emqx.counting import GroupCounting
 from spark_reports.protocols.pulsar.counting import Counting
 from spark_reports.protocols.pulsar.facts import facts_of
 from spark_reports.read import TraceInput, find_traces, trace_rows
+from spark_reports.scans.tasks import Scans
 from tests.oracle.failovers import recount
 from tests.oracle.groups import recount as recount_groups
 from tests.oracle.sync_causes import sync_causes
@@ -112,8 +113,9 @@ pytestmark = pytest.mark.slow
 
 def counted_by_spark(spark: Any, inputs: list[TraceInput], scenarios: list[Any]) -> Counting:
     facts = facts_of(spark, inputs, scenarios)
+    scans = Scans(spark, inputs, {})
     return Counting(
-        spark, trace_rows(spark, inputs), facts, max(entry.meta["rows"] for entry in inputs)
+        spark, trace_rows(spark, inputs), scans, facts, max(entry.meta["rows"] for entry in inputs)
     ).run_all()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from spark_reports import tuning
 from spark_reports.jobs.failover import FailoverReport
+from spark_reports.scans import tasks
 from spark_reports.session import SHUFFLED
 from tests.spark_reports.conftest import run_scenario, write_run
 
@@ -69,6 +70,7 @@ def test_a_report_is_the_same_with_and_without_the_settings_for_small_frames(
         monkeypatch.setattr(tuning, "SHORT_ROWS_MOST", short_most)
         monkeypatch.setattr(tuning, "SMALL_ROWS_MOST", small_most)
         monkeypatch.setattr(tuning, "QUICK_ROWS_MOST", quick_most)
+        monkeypatch.setattr(tasks, "ROWS_OF_A_SHARE", 700 if name == "largest" else tasks.ROWS_OF_A_SHARE)
         before = newest_job(spark)
         FailoverReport(spark, [trace], tmp_path / name).make()
         report = json.loads((tmp_path / name / "report.json").read_text())

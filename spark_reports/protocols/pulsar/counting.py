@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports import tuning
 from spark_reports.protocols.pulsar.facts import Facts
+from spark_reports.protocols.pulsar.scans import acknowledgements, judging, logs, tallies, unsettled
 from spark_reports.protocols.pulsar.transforms import (
     causes,
     cursors,
@@ -26,7 +27,8 @@ from spark_reports.protocols.pulsar.transforms import (
     subscriptions,
     sync,
 )
-from spark_reports.read import control_rows
+from spark_reports.scans import control
+from spark_reports.scans.tasks import Scans
 from spark_reports.steps import Steps
 
 PLAIN = (
@@ -50,8 +52,11 @@ class Counting(Steps):
     Call the steps in the order in which they are defined.
     """
 
-    def __init__(self, spark: SparkSession, rows: DataFrame, facts: Facts, longest_run: int) -> None:
+    def __init__(
+        self, spark: SparkSession, rows: DataFrame, scans: Scans, facts: Facts, longest_run: int
+    ) -> None:
         super().__init__(spark)
+        self.scans = scans
         self.longest_run = longest_run
         self.rows = rows
         self.facts = facts
@@ -60,7 +65,7 @@ class Counting(Steps):
 
     def find_failovers(self) -> None:
         """Find the failovers' windows, ends of clusters, topics, and the mark-deletes over time."""
-        self.control = self.settle(control_rows(self.rows), quick_most=tuning.QUICK_ROWS_MOST)
+        self.control = self.settle(self.scans.frame(control.SCAN), quick_most=tuning.QUICK_ROWS_MOST)
         self.marks = cursors.marks(self.control)
         with self.quick(self.control):
             self.failovers = self.local(failovers.failovers(self.control))
@@ -81,14 +86,21 @@ class Counting(Steps):
 
     def judge_deliveries(self) -> None:
         """Classify every delivery."""
-        self.histories = self.keep(deliveries.histories(self.rows, self.failovers))
-        self.judged = deliveries.judged(self.histories)
-        self.reordered = self.settle(deliveries.reordered(self.judged))
-        self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
-        self.duplicates = self.settle(
-            causes.duplicates(self.judged, self.topic_ends),
-            sum(row.duplicates for row in self.delivery_figures),
-        )
+        self.windows = judging.windows_of(self.failover_rows)
+        self.notable = self.settle(self.scans.frame(judging.NOTABLE, windows=self.windows))
+        self.judged = deliveries.judged(self.notable)
+        with self.quick(self.notable):
+            self.repeated = self.settle(deliveries.repeated(self.notable))
+            self.reordered = self.settle(deliveries.reordered(self.judged))
+            self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
+            self.duplicates = self.settle(
+                causes.duplicates(self.judged, self.topic_ends),
+                sum(row.duplicates for row in self.delivery_figures),
+            )
+
+    def deliveries(self, runs: list[int]) -> DataFrame:
+        """All deliveries of some runs with their verdicts, computed when they are read."""
+        return self.scans.of(runs).frame(judging.DELIVERIES, windows=self.windows)
 
     def find_causes(self) -> None:
         """Assign a cause to every duplicate, and count the ids that a consumer would have to remember."""
@@ -110,14 +122,16 @@ class Counting(Steps):
         self._synced = self._reported(self._known)
 
     def _measure_dedup_windows(self) -> None:
-        repeated = self.settle(deliveries.repeated(self.histories))
         block_rows = dedup.block_rows(self.longest_run)
         with self.quick(self.duplicates):
             ends = self.settle(dedup.ends(self.duplicates, block_rows))
         near = self.near(self.rows, ends, "seq", margin=block_rows)
-        counted = self.settle(dedup.counted(ends, self.rows, near, block_rows))
-        with self.quick(self.duplicates, repeated, counted):
-            self.dedup_figures = dedup.dedup_windows(self.duplicates, counted, repeated, block_rows).collect()
+        blocks = self.settle(self.scans.frame(acknowledgements.SCAN, block_rows=block_rows))
+        counted = self.settle(dedup.counted(ends, blocks, near, block_rows))
+        with self.quick(self.duplicates, self.repeated, counted):
+            self.dedup_figures = dedup.dedup_windows(
+                self.duplicates, counted, self.repeated, block_rows
+            ).collect()
 
     def _reported(self, known: DataFrame) -> DataFrame:
         if not self.facts.synchronised:
@@ -145,8 +159,10 @@ class Counting(Steps):
                 *(self.local(frame) for frame in (parties.updates(rows, met), parties.snapshots(rows, met))),
                 self.local(synced),
             ]
-        past = self.local(parties.past(self.rows, met))
+            parts = parties.parts(met.collect())
+        begun = self.local(self.scans.frame(logs.FIRST_PAST, parts=parts))
         with self.quick(rows):
+            past = self.local(parties.past(met, begun))
             thresholds.append(self.local(parties.attempts(rows, met, replication, past)))
             for frame in thresholds:
                 met = met.join(frame, key, "left")
@@ -154,12 +170,13 @@ class Counting(Steps):
 
     def settle_messages(self) -> None:
         """Count what happened to every message."""
-        unsettled = self.settle(fates.unsettled(self.rows, self.scopes))
+        scopes = unsettled.scopes_of(self.scopes.collect())
+        messages = self.settle(self.scans.frame(unsettled.SCAN, scopes=scopes))
         with self.quick(self.control):
             opened = self.local(fates.opened(self.marks, self.scopes))
             replicators = self.local(fates.replicators(self.control, self.scopes))
         of_failovers = self.settle(
-            fates.fates(self.near(self.rows, unsettled, "sequence_id"), self.scopes, opened, unsettled)
+            fates.fates(self.near(self.rows, messages, "sequence_id"), self.scopes, opened, messages)
         )
         with self.quick(self.control, of_failovers):
             covered = fates.covered(of_failovers, self.marks, self.scopes)
@@ -173,7 +190,8 @@ class Counting(Steps):
             stretches = self.local(
                 draining.stretches(self.scopes, self.marks, self.lost_acks, self.backward_steps)
             )
-        held = self.settle(draining.held(self.rows, stretches, self.lost_clusters))
+        copies = self.scans.frame(logs.COPIES_ABOVE, parts=draining.parts(stretches.collect()))
+        held = self.settle(draining.held(copies, stretches, self.lost_clusters))
         near = self.near(self.rows, held, "sequence_id")
         taken = self.settle(draining.taken(near, held, stretches, self.lost_acks, self.limits))
         with self.quick(self.control, held, taken):
@@ -181,7 +199,9 @@ class Counting(Steps):
 
     def count_subscriptions(self) -> None:
         """Count the rows of each subscription, cluster and partition."""
-        self.partition_figures = subscriptions.partition_counts(self.rows, self.judged).collect()
+        self.tallies = self.local(self.scans.frame(tallies.SCAN))
+        with self.quick(self.notable):
+            self.partition_figures = subscriptions.partition_counts(self.tallies, self.judged).collect()
 
     def run_all(self) -> Counting:
         """Run all steps."""

@@ -17,12 +17,19 @@ from pyspark.sql import functions as F
 from spark_reports.protocols.pulsar.transforms import latency
 
 
+def audiences_of(scenarios: dict[int, Any]) -> dict[int, list[str]]:
+    """The names of the audiences of those runs that have any."""
+    return {run: sorted(scenario.audiences) for run, scenario in scenarios.items() if scenario.audiences}
+
+
 def without_audiences(rows: DataFrame, scenarios: dict[int, Any]) -> DataFrame:
     """The rows that do not belong to an audience; `scenarios` by run."""
-    named = [(run, sorted(scenario.audiences)) for run, scenario in scenarios.items() if scenario.audiences]
+    named = audiences_of(scenarios)
     if not named:
         return rows
-    theirs = reduce(or_, ((F.col("run") == run) & F.col("subscription").isin(names) for run, names in named))
+    theirs = reduce(
+        or_, ((F.col("run") == run) & F.col("subscription").isin(names) for run, names in named.items())
+    )
     return rows.filter(F.col("subscription").isNull() | ~theirs)
 
 

@@ -27,9 +27,11 @@ from spark_reports.protocols.pulsar import (
 from spark_reports.protocols.pulsar.counting import Counting
 from spark_reports.protocols.pulsar.downloads import delivery_table
 from spark_reports.protocols.pulsar.facts import facts_of
+from spark_reports.protocols.pulsar.scans import consumers
 from spark_reports.protocols.pulsar.schemas import FAILOVERS, MESSAGES, ROWS
 from spark_reports.protocols.pulsar.transforms import protocol, subscriptions
 from spark_reports.read import TraceInput, scenarios_of, trace_rows
+from spark_reports.scans.tasks import Scans
 from spark_reports.transforms.places import FAILOVER
 
 SNAPSHOTS_SHOWN = 12
@@ -83,10 +85,8 @@ class FailoverPart:
     def deliveries(self) -> tuple[DataFrame, int]:
         """The classified deliveries and their number."""
         counting = self.counting
-        table = delivery_table(counting.judged, counting.explained, counting.reordered)
-        return self._of_own_runs(table), sum(
-            row.delivered for row in counting.partition_figures if row.run in self.own
-        )
+        table = delivery_table(counting.deliveries(self.own), counting.explained, counting.reordered)
+        return table, sum(row.delivered for row in counting.partition_figures if row.run in self.own)
 
     def _run_strategies(self) -> None:
         """Add the traces of the run under each strategy, which are counted together with the report's own."""
@@ -105,9 +105,9 @@ class FailoverPart:
         self.every_row = trace_rows(self.spark, self.inputs)
         self.rows = latency.without_audiences(self.every_row, self.by_run)
         longest = max(entry.meta["rows"] for entry in self.inputs)
-        self._counting = Counting(
-            self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest
-        )
+        scans = Scans(self.spark, self.inputs, latency.audiences_of(self.by_run))
+        facts = facts_of(self.spark, self.inputs, self.scenarios)
+        self._counting = Counting(self.spark, self.rows, scans, facts, longest)
 
     def _count_clients(self) -> None:
         counting = self.counting
@@ -120,9 +120,7 @@ class FailoverPart:
         found: dict[str, list[Any]] = {}
 
         def count_consumers() -> None:
-            found["consumers"] = subscriptions.consumer_counts(
-                self.shown_rows, counting.explained, self.shown_failover_rows
-            ).collect()
+            found["consumers"] = self._consumers().collect()
 
         def find_keys() -> None:
             with counting.quick(counting.explained, counting.reordered):
@@ -138,6 +136,22 @@ class FailoverPart:
             for failover in run["failovers"]:
                 # the next steps write at the same time; the order in report.json is always this one
                 failover.update(snapshots=[], snapshot_totals=None)
+
+    def _consumers(self) -> DataFrame:
+        """The consumers at the source of each failover that is described in full."""
+        counting = self.counting
+        sources = [
+            consumers.Source(run["run"], failover["failover_seq"], failover["subscription"], failover["from"])
+            for run, failover in self.shown_failovers
+        ]
+        scans = counting.scans.of({source.run for source in sources})
+        figures = counting.local(scans.frame(consumers.SCAN, sources=sources))
+        near = counting.near(self.shown_rows, counting.explained, "sequence_id")
+        twice = counting.local(
+            subscriptions.acknowledged_twice(near, counting.explained, self.shown_failover_rows)
+        )
+        with counting.quick():
+            return counting.local(subscriptions.consumer_counts(figures, twice))
 
     def _choose_shown(self) -> None:
         """Choose the failovers described in full, and the rows of their runs.
@@ -173,7 +187,10 @@ class FailoverPart:
                 snapshots, control, self.shown_failover_rows, SNAPSHOTS_SHOWN
             ).collect()
         assemble.add_protocol(
-            [*self.runs, *self.strategies], totals, before, protocol.marker_costs(self.rows).collect()
+            [*self.runs, *self.strategies],
+            totals,
+            before,
+            protocol.marker_costs(self.counting.tallies).collect(),
         )
         if self.strategies:
             requests = {
@@ -193,7 +210,7 @@ class FailoverPart:
         return frame.filter(F.col("run").isin(self.own)) if self.strategies else frame
 
     def _draw(self) -> None:
-        timelines.add_series(self.spark, self.counting, self.shown_rows, self.runs, self.shown_failovers)
+        timelines.add_series(self.spark, self.counting, self.runs, self.shown_failovers)
 
     def _follow_messages(self) -> None:
         messages, seqs = assemble.chosen_messages(self.shown_failovers)

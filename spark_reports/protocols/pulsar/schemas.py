@@ -69,31 +69,6 @@ FAILOVERS = StructType(
 ROWS = StructType([StructField("run", LongType(), False), StructField("seq", LongType(), False)])
 """Single rows."""
 
-TARGETS = StructType(
-    [
-        StructField("run", LongType(), False),
-        StructField("of_failover", LongType(), False),
-        StructField("topic", StringType(), False),
-        StructField("subscription", StringType(), False),
-        StructField("cluster", StringType(), False),
-        StructField("bin_us", LongType(), False),
-    ]
-)
-"""A partition of a failover's subscription, the target, and the width of the run's bins."""
-
-STEPS = StructType(
-    [
-        StructField("run", LongType(), False),
-        StructField("of_failover", LongType(), False),
-        StructField("topic", StringType(), False),
-    ]
-    + [StructField(name, LongType(), False) for name in ("low", "high", "covered_bin")]
-)
-"""Positions of the target's log that its mark-delete first covers in a bin.
-
-They are those above `low` up to `high`.
-"""
-
 STARTS = StructType(
     [StructField("run", LongType(), False)]
     + [StructField(name, StringType(), False) for name in ("cluster", "peer", "topic", "base")]

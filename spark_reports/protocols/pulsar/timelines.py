@@ -5,17 +5,18 @@ This module chooses the spans and bins that Spark counts, and makes the curves.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from spark_reports.local import from_rows
 from spark_reports.protocols.pulsar import curves
 from spark_reports.protocols.pulsar.counting import Counting
-from spark_reports.protocols.pulsar.schemas import STEPS, TARGETS
+from spark_reports.protocols.pulsar.scans import coverage, delivery_bins, logs
 from spark_reports.protocols.pulsar.transforms import series
+from spark_reports.scans.tasks import Scans
+from spark_reports.schemas import BINS
 
 BEFORE_US, AFTER_US = 4_000_000, 3_000_000
 """Time shown before the source failed, and after the backlog of the failover was acked."""
@@ -25,46 +26,34 @@ LONGEST_US = 60_000_000
 def add_series(
     spark: SparkSession,
     counting: Counting,
-    rows: DataFrame,
     runs: list[dict[str, Any]],
     found: list[tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
-    """Add `series` to each failover of `found` (run, failover). `rows` are those of the runs in `found`."""
+    """Add `series` to each failover of `found` (run, failover)."""
     if not found:
         return
     zooms = {(run["run"], failover["failover_seq"]): _zoom(run, failover) for run, failover in found}
-    deliveries = series.delivery_bins(counting.judged, _zoom_frame(spark, found, zooms)).collect()
     numbers = sorted({run["run"] for run, _ in found})
+    scans = counting.scans.of(numbers)
+    deliveries = _deliveries(counting, scans, found, zooms)
     widths = {run["run"]: curves.bin_width_us(run["until_us"]) for run in runs}
-    clock = spark.createDataFrame(
-        pa.table(
-            {
-                "run": pa.array(numbers, pa.int64()),
-                "bin_us": pa.array([widths[number] for number in numbers], pa.int64()),
-            }
-        )
-    )
+    clock = from_rows(spark, [(number, widths[number]) for number in numbers], BINS)
     log_rows, mark_rows = defaultdict(list), defaultdict(list)
-    for row in series.log_bins(rows, clock).collect():
+    for row in scans.rows(logs.BINS, bins_us=widths):
         log_rows[row.run].append(row)
     for row in series.mark_bins(counting.marks, clock).collect():
         mark_rows[row.run].append(row)
     covered = defaultdict(list)
-    targets, steps = _targets(found, mark_rows, widths), _steps(found, mark_rows)
-    for row in series.coverage(
-        rows, from_rows(spark, targets, TARGETS), from_rows(spark, steps, STEPS)
-    ).collect():
+    targets = _targets(found, mark_rows, widths)
+    for row in scans.rows(coverage.SCAN, targets=targets):
         covered[(row.run, row.failover_seq)].append(row)
     for run, failover in found:
         key, width = (run["run"], failover["failover_seq"]), widths[run["run"]]
         topics = _topics(mark_rows[run["run"]], failover["subscription"])
-        mine = [row for row in deliveries if (row.run, row.failover_seq) == key]
+        mine = deliveries[key]
         failover["series"] = {
             "zoom": zooms[key],
-            "deliveries": [
-                {name: row[name] for name in ("cluster", "bin", "kind", "deliveries")}
-                for row in sorted(mine, key=lambda row: (row.cluster, row.kind, row.bin))
-            ],
+            "deliveries": mine,
             "remaining": _remaining(failover, mine, zooms[key]),
             "positions": curves.positions(
                 log_rows[run["run"]],
@@ -76,6 +65,30 @@ def add_series(
             ),
             **curves.risk_and_lag(covered[key], width, series.SAMPLES),
         }
+
+
+def _deliveries(
+    counting: Counting,
+    scans: Scans,
+    found: list[tuple[dict[str, Any], dict[str, Any]]],
+    zooms: dict[tuple[int, int], dict[str, int]],
+) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """The deliveries of each failover in its zoom, by cluster, kind and bin; tasks know parts of them."""
+    spans = [
+        delivery_bins.Zoom(*key, failover["subscription"], **zooms[key])
+        for run, failover in found
+        for key in [(run["run"], failover["failover_seq"])]
+    ]
+    sums: dict[tuple[int, int], Counter[tuple[str, str, int]]] = defaultdict(Counter)
+    for row in scans.rows(delivery_bins.SCAN, windows=counting.windows, zooms=spans):
+        sums[row.run, row.failover_seq][row.cluster, row.kind, row.bin] += row.deliveries
+    return {
+        key: [
+            {"cluster": cluster, "bin": number, "kind": kind, "deliveries": count}
+            for (cluster, kind, number), count in sorted(sums[key].items())
+        ]
+        for key in zooms
+    }
 
 
 def _zoom(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, int]:
@@ -95,66 +108,38 @@ def _zoom(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, int]:
     return {"from_us": begin, "to_us": begin + width * series.SAMPLES, "bin_us": width}
 
 
-def _zoom_frame(spark: SparkSession, found: list, zooms: dict[tuple[int, int], dict[str, int]]) -> Any:
-    rows = [
-        (
-            run["run"],
-            failover["failover_seq"],
-            failover["subscription"],
-            *zooms[(run["run"], failover["failover_seq"])].values(),
-        )
-        for run, failover in found
-    ]
-    columns = list(zip(*rows, strict=True))
-    names = ("run", "of_failover", "subscription", "from_us", "to_us", "bin_us")
-    return spark.createDataFrame(
-        pa.table(
-            {
-                name: pa.array(column, pa.string() if name == "subscription" else pa.int64())
-                for name, column in zip(names, columns, strict=True)
-            }
-        )
-    )
-
-
 def _topics(mark_rows: list[Any], subscription: str) -> set[str]:
     return {row.topic for row in mark_rows if row.subscription == subscription}
 
 
-def _targets(found: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]) -> list[tuple]:
-    """Rows of schemas.TARGETS."""
+def _targets(found: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]) -> list[coverage.Target]:
+    """The topics of each failover, with the steps of the target's mark-delete."""
     return [
-        (
+        coverage.Target(
             run["run"],
             failover["failover_seq"],
             topic,
             failover["subscription"],
             failover["to"],
             widths[run["run"]],
+            tuple(
+                coverage.Step(*step)
+                for step in curves.covering_steps(
+                    mark_rows[run["run"]], failover["to"], topic, failover["subscription"], series.SAMPLES
+                )
+            ),
         )
         for run, failover in found
         for topic in sorted(_topics(mark_rows[run["run"]], failover["subscription"]))
     ]
 
 
-def _steps(figures: list, mark_rows: dict[int, list[Any]]) -> list[tuple]:
-    """Rows of schemas.STEPS."""
-    found = []
-    for run, failover in figures:
-        for topic in sorted(_topics(mark_rows[run["run"]], failover["subscription"])):
-            steps = curves.covering_steps(
-                mark_rows[run["run"]], failover["to"], topic, failover["subscription"], series.SAMPLES
-            )
-            found += [(run["run"], failover["failover_seq"], topic, *step) for step in steps]
-    return found
-
-
 def _remaining(failover: dict[str, Any], mine: list[Any], zoom: dict[str, int]) -> list[list]:
     """The number of duplicates still to be delivered, from the move on."""
     by_bin: dict[int, int] = defaultdict(int)
     for row in mine:
-        if row.kind == "duplicate" and row.cluster == failover["to"]:
-            by_bin[row.bin] += row.deliveries
+        if row["kind"] == "duplicate" and row["cluster"] == failover["to"]:
+            by_bin[row["bin"]] += row["deliveries"]
     left, line = failover["duplicates"], [[failover["at_us"] / curves.SECOND_US, failover["duplicates"]]]
     for number in range(series.SAMPLES):
         at_us = zoom["from_us"] + (number + 1) * zoom["bin_us"]

@@ -67,20 +67,18 @@ def dedup_windows(
     )
 
 
-def counted(ends: DataFrame, rows: DataFrame, near: DataFrame, block_rows: int) -> DataFrame:
+def counted(ends: DataFrame, blocks: DataFrame, near: DataFrame, block_rows: int) -> DataFrame:
     """How many acknowledgements the subscription had up to each of `ends`.
 
-    `near` has at least the rows of the blocks of `ends`. Columns: run, subscription, seq, acks.
+    `blocks` has the number of each block, `near` at least the rows of the blocks of `ends`. Columns: run,
+    subscription, seq, acks.
     """
-    acknowledged, close = (
-        _with_blocks(
-            found.filter(is_type("message.acknowledged")).select(*_OF, "seq"), "seq", block_rows=block_rows
-        )
-        for found in (rows, near)
+    close = _with_blocks(
+        near.filter(is_type("message.acknowledged")).select(*_OF, "seq"), "seq", block_rows=block_rows
     )
     earlier = Window.partitionBy(*_OF).orderBy("seq_block").rowsBetween(Window.unboundedPreceding, -1)
-    blocks = acknowledged.groupBy(*_OF, "seq_block").agg(F.count("*").alias("acks"))
-    totals = blocks.select(
+    whole = blocks.groupBy(*_OF, "seq_block").agg(F.sum("acks").alias("acks"))
+    totals = whole.select(
         *_OF, "seq_block", F.coalesce(F.sum("acks").over(earlier), F.lit(0)).alias("acks_before")
     )
     inside = close.join(

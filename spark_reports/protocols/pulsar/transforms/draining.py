@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_reports.protocols.pulsar.scans.logs import Part
 from spark_reports.protocols.pulsar.transforms.cursors import ABSENT, CURSOR, mark_at
 from spark_reports.transforms.places import FAILOVER, NEVER, is_type, place
 
@@ -66,18 +67,25 @@ def stretches(
     )
 
 
-def held(rows: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> DataFrame:
+def parts(stretches: list[Any]) -> list[Part]:
+    """The part of each target's log above its lowest mark-delete. `stretches` are collected."""
+    lowest: dict[tuple[int, str, str], int] = {}
+    for row in stretches:
+        log = (row.run, row.cluster, row.topic)
+        lowest[log] = min(row.mark, lowest.get(log, row.mark))
+    return [Part(*log, place) for log, place in sorted(lowest.items())]
+
+
+def held(copies: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> DataFrame:
     """The messages in the target's log at the failover: COPY, gone_seq (NEVER: still in the log).
 
-    Only those above the lowest mark-delete since then are included, since those below stay covered.
+    Only those above the lowest mark-delete since then are included, since those below stay covered. `copies`
+    has the rows of the messages there.
     """
     lowest = stretches.groupBy(*FAILOVER, "topic", "cluster").agg(F.min("mark").alias("lowest"))
     lost = lost_clusters.select("run", "cluster", "lost_seq")
     known = lowest.join(F.broadcast(lost), ["run", "cluster"], "left")
-    found = rows.filter(is_type("message.stored", "message.removed")).select(
-        "run", "cluster", "topic", "producer", "sequence_id", "seq", "type", place().alias("place")
-    )
-    met = found.join(F.broadcast(known), ["run", "cluster", "topic"], "inner").filter(
+    met = copies.join(F.broadcast(known), ["run", "cluster", "topic"], "inner").filter(
         F.col("place") > F.col("lowest")
     )
     stored, removed = (

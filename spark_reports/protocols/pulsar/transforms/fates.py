@@ -94,35 +94,6 @@ def _owed(stored: Column) -> Column:
     )
 
 
-def unsettled(rows: DataFrame, scopes: DataFrame) -> DataFrame:
-    """The messages that a figure of their failover can depend on: FATE.
-
-    They are not in the target at the failover though in the source, or there and not acknowledged by then, or
-    not acknowledged by the window's end. Nearly all messages are none of these. One narrow aggregate finds
-    the rest.
-    """
-    found = rows.filter(is_type("message.receipted", "message.stored", "message.acknowledged")).select(
-        "run", "topic", "producer", "sequence_id", "seq", "type", "cluster", F.col("subscription").alias("of")
-    )
-    met = found.join(F.broadcast(scopes), ["run", "topic"], "inner").filter(
-        F.col("of").isNull() | (F.col("of") == F.col("subscription"))
-    )
-    stored = F.col("type") == "message.stored"
-    firsts = met.groupBy(*FATE).agg(
-        F.max("end_seq").alias("end_seq"),
-        first_seq(F.col("type") == "message.receipted").alias("receipted_seq"),
-        first_seq(F.col("type") == "message.acknowledged").alias("acknowledged_seq"),
-        first_seq(stored & (F.col("cluster") == F.col("source"))).alias("source_seq"),
-        first_seq(stored & (F.col("cluster") == F.col("target"))).alias("target_seq"),
-    )
-    moved, closed = F.col("failover_seq"), F.col("end_seq") - 1
-    there = _by(F.col("target_seq"), moved)
-    left_behind = _by(F.col("source_seq"), moved) & ~there
-    held = there & ~_by(F.col("acknowledged_seq"), moved)
-    never_done = _by(F.col("receipted_seq"), closed) & ~_by(F.col("acknowledged_seq"), closed)
-    return firsts.filter(left_behind | held | never_done).select(*FATE)
-
-
 def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: DataFrame) -> DataFrame:
     """The first (or deciding) seq of everything that happened to each message of `unsettled`.
 

@@ -8,9 +8,12 @@ here are small.
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.protocols.pulsar.scans.logs import Part
 from spark_reports.protocols.pulsar.transforms.cursors import ABSENT, mark_at
 from spark_reports.transforms.places import FAILOVER, NEVER, base_topic, is_type, place
 
@@ -251,12 +254,23 @@ def snapshots(rows: DataFrame, parties: DataFrame) -> DataFrame:
     )
 
 
-def past(rows: DataFrame, parties: DataFrame) -> DataFrame:
-    """When X's log first had an entry past X's mark-delete: PARTY, past_us."""
-    entries = _of_x(
-        rows, parties, ["at_us", "ledger", "entry"], "message.stored", "marker.written", "marker.stored"
+def parts(parties: list[Any]) -> list[Part]:
+    """The part of X's log past X's mark-delete, up to X's end. `parties` are collected, with marks."""
+    return sorted(
+        {
+            Part(row.run, row.x, row.topic, row.mark_x, row.ended_seq)
+            for row in parties
+            if row.mark_x is not None
+        }
     )
-    return entries.filter(place() > F.col("mark_x")).groupBy(*PARTY).agg(F.min("at_us").alias("past_us"))
+
+
+def past(parties: DataFrame, begun: DataFrame) -> DataFrame:
+    """When X's log first had an entry past X's mark-delete: PARTY, past_us. `begun`: `scans.logs.PAST`."""
+    of_log = begun.withColumnsRenamed({"cluster": "x", "place": "mark_x", "until_seq": "ended_seq"})
+    return parties.join(F.broadcast(of_log), ["run", "x", "topic", "mark_x", "ended_seq"], "inner").select(
+        *PARTY, "past_us"
+    )
 
 
 def attempts(control: DataFrame, parties: DataFrame, replication: DataFrame, past: DataFrame) -> DataFrame:

@@ -169,19 +169,16 @@ def _uses(rows: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
     return used, evicted, reached
 
 
-def marker_costs(rows: DataFrame) -> DataFrame:
+def marker_costs(tallies: DataFrame) -> DataFrame:
     """Entries and bytes by kind in each log.
 
     Columns: run, cluster, kind (marker type, or message), entries, size_bytes.
     """
-    wanted = rows.filter(is_type("marker.written", "marker.stored", "message.stored"))
+    wanted = tallies.filter(is_type("marker.written", "marker.stored", "message.stored"))
     kind = F.when(F.col("type") == "message.stored", "message").otherwise(F.col("reason"))
-    entry = (F.col("type") != "message.stored") | F.coalesce(F.col("batch_index") == 0, F.lit(True))
     return (
         wanted.groupBy("run", "cluster", kind.alias("kind"))
-        .agg(
-            F.count_if(entry).alias("entries"), F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("size_bytes")
-        )
+        .agg(F.sum("entries").alias("entries"), F.sum("size_bytes").alias("size_bytes"))
         .select("run", "cluster", "kind", "entries", "size_bytes")
     )
 

@@ -14,66 +14,62 @@ from spark_reports.transforms.places import FAILOVER, is_type
 _WHERE = ("run", "subscription", "cluster", "topic")
 
 
-def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
+def partition_counts(tallies: DataFrame, judged: DataFrame) -> DataFrame:
     """The counts of each subscription, cluster and partition.
 
     Columns: run, subscription, cluster, topic, delivered, acknowledged, repeated, expired, skipped.
     """
     words = ("delivered", "acknowledged", "expired", "skipped")
-    wanted = rows.filter(is_type("subscription.created", *(f"message.{word}" for word in words))).select(
-        *_WHERE, "type"
-    )
-    counted = wanted.groupBy(*_WHERE).agg(
-        *(F.count_if(F.col("type") == f"message.{word}").alias(word) for word in words)
+    counted = (
+        tallies.filter(is_type("subscription.created", *(f"message.{word}" for word in words)))
+        .groupBy(*_WHERE)
+        .agg(*(F.sum(F.when(is_type(f"message.{word}"), F.col("rows"))).alias(word) for word in words))
     )
     repeats = judged.groupBy(*_WHERE).agg(F.count_if(F.col("verdict") == "repeated").alias("repeated"))
+    figures = ("delivered", "acknowledged", "repeated", "expired", "skipped")
     return counted.join(repeats, list(_WHERE), "left").select(
-        *_WHERE,
-        "delivered",
-        "acknowledged",
-        F.coalesce("repeated", F.lit(0)).alias("repeated"),
-        "expired",
-        "skipped",
+        *_WHERE, *(F.coalesce(name, F.lit(0)).alias(name) for name in figures)
     )
 
 
-def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
-    """The consumers at the source before the failover: numbers of messages and slowest acknowledgement.
+def consumer_counts(consumers: DataFrame, twice: DataFrame) -> DataFrame:
+    """The figures of each consumer at the source before the failover, in the columns of `scans.consumers`.
 
-    The numbers are messages delivered, acknowledged, delivered but not acked, and later delivered as
-    duplicates.
+    `duplicates` is the number of messages that it acknowledged and that were delivered again.
     """
-    windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
-    handled = rows.filter(is_type("message.delivered", "message.acknowledged"))
-    met = handled.join(F.broadcast(windows), ["run", "subscription", "cluster"], "inner").filter(
-        F.col("seq") < F.col("failover_seq")
-    )
-    is_ack = F.col("type") == "message.acknowledged"
-    each = met.groupBy(*FAILOVER, "subscription", "cluster", "producer", "sequence_id", "client").agg(
-        F.count_if(~is_ack).alias("deliveries"),
-        F.count_if(is_ack).alias("acks"),
-        F.min(F.when(~is_ack, F.col("at_us"))).alias("delivered_us"),
-        F.min(F.when(is_ack, F.col("at_us"))).alias("acknowledged_us"),
-        F.max(F.when(~is_ack, F.col("seq"))).alias("delivered_seq"),
-        F.max(F.when(is_ack, F.col("seq"))).alias("acknowledged_seq"),
-    )
-    twice = explained.select(*FAILOVER, "producer", "sequence_id", F.lit(1).alias("twice"))
-    found = each.join(twice, [*FAILOVER, "producer", "sequence_id"], "left")
-    unacked = F.col("delivered_seq").isNotNull() & (
-        F.col("acknowledged_seq").isNull() | (F.col("acknowledged_seq") < F.col("delivered_seq"))
+    figures = ("delivered", "acknowledged", "unacked")
+    nothing = (F.lit(0).alias(name) for name in figures)
+    keys = (*FAILOVER, "cluster", "client")
+    parts = consumers.withColumn("duplicates", F.lit(0)).unionByName(
+        twice.select(*keys, *nothing, F.lit(None).cast("long").alias("slowest_us"), "duplicates")
     )
     return (
-        found.groupBy(*FAILOVER, "cluster", "client")
+        parts.groupBy(*keys)
         .agg(
-            F.sum("deliveries").alias("delivered"),
-            F.sum("acks").alias("acknowledged"),
-            F.count_if(unacked).alias("unacked"),
-            F.max(F.col("acknowledged_us") - F.col("delivered_us")).alias("slowest_us"),
-            F.count_if((F.col("acks") > 0) & F.col("twice").isNotNull()).alias("duplicates"),
+            *(F.sum(name).alias(name) for name in figures),
+            F.max("slowest_us").alias("slowest_us"),
+            F.sum("duplicates").alias("duplicates"),
         )
-        .select(
-            *FAILOVER, "cluster", "client", "delivered", "acknowledged", "unacked", "slowest_us", "duplicates"
-        )
+        .select(*keys, *figures, "slowest_us", "duplicates")
+    )
+
+
+def acknowledged_twice(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
+    """How many duplicates each consumer at the source had acknowledged before the failover.
+
+    Columns: FAILOVER, cluster, client, duplicates.
+    """
+    windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
+    acked = rows.filter(is_type("message.acknowledged")).join(
+        F.broadcast(windows), ["run", "subscription", "cluster"], "inner"
+    )
+    met = acked.filter(F.col("seq") < F.col("failover_seq")).join(
+        explained.select(*FAILOVER, "producer", "sequence_id"),
+        [*FAILOVER, "producer", "sequence_id"],
+        "leftsemi",
+    )
+    return met.groupBy(*FAILOVER, "cluster", "client").agg(
+        F.count_distinct("producer", "sequence_id").alias("duplicates")
     )
 
 

@@ -1,0 +1,1 @@
+"""Scans of trace files inside tasks, by messages."""

@@ -1,0 +1,134 @@
+"""Reads trace files inside tasks: a task gets all rows of a share of one run's messages.
+
+Rules: whatever compares the rows of one message needs no shuffle then. Rows are in the order of their seq.
+Texts stay dictionaries, as they are in a Parquet file. Workers need numpy and pyarrow, but not this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+import pyarrow.parquet as pq
+
+BATCH_ROWS = 1 << 16
+BLOCK_BYTES = 8 << 20
+"""Bytes of JSON Lines that are parsed at once."""
+UNREADABLE_MARK = "trace rows that cannot be read in "
+"""Begins the text of an error about a file, before its path."""
+TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+class Wanted(NamedTuple):
+    """The rows and columns that a scan reads: event types, and columns of integers and of texts.
+
+    With `but`, `types` are the beginnings of the types that it does not read.
+    """
+
+    types: tuple[str, ...]
+    integers: tuple[str, ...]
+    texts: tuple[str, ...]
+    but: bool = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows: `type`, the integers, the texts."""
+        return pa.schema(
+            [
+                ("type", TEXT),
+                *((name, pa.int64()) for name in self.integers),
+                *((name, TEXT) for name in self.texts),
+            ]
+        )
+
+    def has(self, kind: str) -> bool:
+        """Whether rows of this type are read."""
+        return not kind.startswith(self.types) if self.but else kind in self.types
+
+
+class Scan(NamedTuple):
+    """What tasks read, what they do with a share, and the columns that they return.
+
+    `work` takes the run's number, the rows in the order of their seq, and options by name.
+    """
+
+    wanted: Wanted
+    work: Callable[..., pa.Table]
+    schema: pa.Schema
+
+
+class FileScan:
+    """A scan of files: pass it to `mapInArrow` of a frame with run, path, share and number of shares.
+
+    Rows of the subscriptions that `hidden` names by run are left out.
+    """
+
+    def __init__(self, scan: Scan, options: Mapping[str, Any], hidden: Mapping[int, Sequence[str]]) -> None:
+        self.wanted, self.work, self.options, self.hidden = scan.wanted, scan.work, options, hidden
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from self.of_shares(zip(*(column.to_pylist() for column in batch.columns)))
+
+    def of_shares(self, shares: Iterable[tuple[int, str, int, int]]) -> Iterator[pa.RecordBatch]:
+        """What the work makes of some shares."""
+        for run, path, share, number in shares:
+            rows = self._rows(path, share, number, self.hidden.get(run, ()))
+            yield from self.work(run, in_order(rows), **self.options).to_batches(BATCH_ROWS)
+
+    def _rows(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> pa.Table:
+        """The wanted rows of every `shares`-th message of a file."""
+        try:
+            return self._read(path, share, shares, hidden)
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"{UNREADABLE_MARK}{path}: {error}") from error
+
+    def _read(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> pa.Table:
+        wanted, found = self.wanted, []
+        for batch in _of_lines(path, wanted) if path.endswith(".jsonl") else _of_parquet(path, wanted):
+            chosen = _chosen(batch, "type", wanted.has)
+            if shares > 1:
+                chosen &= batch.column("sequence_id").fill_null(0).to_numpy() % shares == share
+            if hidden and "subscription" in wanted.texts:
+                chosen &= ~_chosen(batch, "subscription", lambda name: name in hidden)
+            found.append(batch if chosen.all() else batch.take(pa.array(np.flatnonzero(chosen))))
+        return pa.Table.from_batches(found, wanted.schema)
+
+
+def _chosen(batch: pa.RecordBatch, name: str, wanted: Callable[[str], bool]) -> np.ndarray:
+    """Whether the text of each row in a column is wanted. A null is not."""
+    column = batch.column(name)
+    known = [wanted(text) for text in column.dictionary.to_pylist()]
+    return np.array([*known, False])[column.indices.fill_null(-1).to_numpy()]
+
+
+def _of_parquet(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    schema, there = wanted.schema, set(pq.read_schema(path).names)
+    names = [name for name in schema.names if name in there]
+    texts = [name for name in ("type", *wanted.texts) if name in there]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=names, use_threads=False):
+            for field in schema:
+                if field.name not in there:  # a trace of an older version
+                    batch = batch.append_column(field.name, pa.nulls(batch.num_rows, field.type))
+            yield batch.select(schema.names).cast(schema)
+
+
+def _of_lines(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    plain = pa.schema(
+        [(field.name, pa.string() if field.type == TEXT else field.type) for field in wanted.schema]
+    )
+    parse = pj.ParseOptions(explicit_schema=plain, unexpected_field_behavior="ignore")
+    for batch in pj.open_json(path, pj.ReadOptions(block_size=BLOCK_BYTES), parse):
+        # the first line is the run that made the trace, and has no type
+        yield batch.filter(batch.column("type").is_valid()).cast(wanted.schema)
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """The rows by seq, in one chunk, with one dictionary for each text."""
+    rows = rows.unify_dictionaries().combine_chunks()
+    seqs = rows.column("seq").to_numpy()
+    return rows if (seqs[1:] > seqs[:-1]).all() else rows.take(pa.array(np.argsort(seqs)))

@@ -1,0 +1,308 @@
+"""What tasks compute of a share of one run's messages, beside plain loops over the same rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator import World
+from spark_reports.protocols.pulsar.scans import (
+    acknowledgements,
+    consumers,
+    coverage,
+    delivery_bins,
+    judging,
+    logs,
+    tallies,
+    unsettled,
+)
+from spark_reports.protocols.pulsar.scans.judging import FailoverWindow
+from spark_reports.read import TraceInput, find_traces, unreadable
+from spark_reports.scans import columns, control, tasks
+from spark_reports.scans.files import TEXT, FileScan, Scan, Wanted
+from spark_reports.tuning import ONE_TASK
+from tests.spark_reports.conftest import run_scenario, write_run
+
+CLUSTERS, SUBSCRIPTIONS = ("a", "b", "c"), ("s", "t")
+DRIVER: Any = SimpleNamespace(conf=SimpleNamespace(get={ONE_TASK: "true"}.get))
+"""A session in which each query is one task, so that the driver scans."""
+
+
+def plain_verdicts(rows: list[dict[str, Any]], windows: list[FailoverWindow]) -> dict[int, tuple[Any, ...]]:
+    """Verdict, failover, latest ack and publish of each delivery and repeated ack, by seq, row by row."""
+    published: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        if row["type"] == judging.PUBLISHED:
+            published.setdefault((row["producer"], row["sequence_id"]), row)
+    delivered, acks, moved = defaultdict(set), {}, defaultdict(set)
+    found: dict[int, tuple[Any, ...]] = {}
+    for row in rows:
+        message = (row["producer"], row["sequence_id"])
+        of = (*message, row["subscription"])
+        origin = published.get(message, {})
+        ack = acks.get(of, {})
+        about = (ack.get("seq"), ack.get("cluster"), origin.get("cluster"), origin.get("key"))
+        if row["type"] == judging.ACKNOWLEDGED:
+            if ack:
+                found[row["seq"]] = ("acknowledged", None, *about)
+            acks[of] = row
+        elif row["type"] == judging.DELIVERED:
+            failover = next(
+                (
+                    window.failover_seq
+                    for window in windows
+                    if (window.subscription, window.target) == (row["subscription"], row["cluster"])
+                    and window.failover_seq < row["seq"] < window.end_seq
+                ),
+                None,
+            )
+            if failover is None:
+                verdict = "repeated" if row["cluster"] in delivered[of] else "plain"
+            elif failover in moved[of]:
+                verdict = "extra"
+            else:
+                verdict = "duplicate" if ack else "redelivery" if delivered[of] else "first"
+            delivered[of].add(row["cluster"])
+            moved[of].add(failover)
+            found[row["seq"]] = (verdict, failover, *about)
+    return found
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[FailoverWindow]]:
+    """Rows of a few messages in any order, and windows that do not overlap within a subscription."""
+    rows = []
+    for number in range(draw(st.integers(0, 40))):
+        kind = draw(st.sampled_from(judging.WANTED.types))
+        rows.append(
+            {
+                "type": kind,
+                "seq": 10 * number + 5,
+                "producer": draw(st.sampled_from("pq")),
+                "sequence_id": draw(st.sampled_from([0, 1, 1 << 61])),
+                "subscription": None if kind == judging.PUBLISHED else draw(st.sampled_from(SUBSCRIPTIONS)),
+                "cluster": draw(st.sampled_from(CLUSTERS)),
+                "key": draw(st.none() | st.integers(0, 3)),
+            }
+        )
+    windows = []
+    for name in SUBSCRIPTIONS:
+        cuts = sorted(draw(st.sets(st.integers(0, 40), max_size=4)))
+        for begin, end in zip(cuts, [*cuts[1:], 41][: len(cuts)], strict=True):
+            windows.append(FailoverWindow(0, 10 * begin, name, draw(st.sampled_from(CLUSTERS)), 10 * end))
+    return rows, windows
+
+
+def table_of(rows: list[dict[str, Any]], wanted: Wanted) -> pa.Table:
+    plain = pa.schema(
+        [(field.name, pa.string() if field.type == TEXT else field.type) for field in wanted.schema]
+    )
+    return pa.Table.from_pylist(rows, plain).cast(wanted.schema).unify_dictionaries().combine_chunks()
+
+
+@given(histories())
+def test_verdicts_are_those_of_a_loop_over_the_rows(
+    history: tuple[list[dict[str, Any]], list[FailoverWindow]],
+) -> None:
+    rows, windows = history
+    expected = plain_verdicts(rows, windows)
+    table = table_of(rows, judging.WANTED)
+    for work, verdicts in (
+        (judging.deliveries, {*judging.VERDICTS} - {"acknowledged"}),
+        (judging.notable, {*judging.VERDICTS} - {"plain"}),
+    ):
+        names = ("verdict", "failover_seq", "ack_seq", "ack_cluster", "origin", "key")
+        found = work(0, table, windows).to_pylist()
+        assert {row["seq"]: tuple(row[name] for name in names) for row in found} == {
+            seq: about for seq, about in expected.items() if about[0] in verdicts
+        }
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1 << 61), st.booleans())),
+)
+def test_running_values_are_those_of_a_loop(rows: list[tuple[int, int, int, bool]]) -> None:
+    keys = [np.array([row[number] for row in rows], np.int64) for number in range(3)]
+    for count in (2, 3):  # with the third one the keys do not fit one integer
+        order = columns.order_by(*keys[:count])
+        assert order.tolist() == sorted(range(len(rows)), key=lambda at: rows[at][:count])
+    ordered = [rows[at] for at in columns.order_by(*keys[:2])]
+    begin = columns.begins(
+        columns.changes(*(np.array([row[at] for row in ordered], np.int64) for at in (0, 1)))
+    )
+    chosen = np.array([row[3] for row in ordered], bool)
+    for at, row in enumerate(ordered):
+        group = [other for other in range(len(ordered)) if ordered[other][:2] == row[:2]]
+        before = [other for other in group if other < at and chosen[other]]
+        upto = [other for other in group if other <= at and chosen[other]]
+        assert begin[at] == group[0]
+        assert columns.first_in(begin, chosen)[at] == (upto[0] if upto else columns.NONE)
+        assert columns.last_before(begin, chosen)[at] == (before[-1] if before else columns.NONE)
+        assert columns.count_before(begin, chosen)[at] == len(before)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return run_scenario("region-down-twice")
+
+
+@pytest.fixture(scope="module")
+def trace(world: World, tmp_path_factory: pytest.TempPathFactory) -> TraceInput:
+    [entry] = find_traces([write_run(world, tmp_path_factory.mktemp("scans") / "run.parquet")])
+    return entry
+
+
+def works(rows: list[dict[str, Any]]) -> dict[str, tuple[Scan, dict[str, Any]]]:
+    """Every scan of a report, with the failovers of this run."""
+    moves = [row for row in rows if row["type"] == "failover.started"]
+    ends = [*(row["seq"] for row in moves[1:]), columns.NEVER]
+    windows = [
+        FailoverWindow(0, row["seq"], row["subscription"], row["peer"], end)
+        for row, end in zip(moves, ends, strict=True)
+    ]
+    topic = next(row["topic"] for row in rows if row["type"] == "topic.loaded")
+    scopes = [
+        unsettled.Scope(0, row["seq"] // 2, topic, row["subscription"], row["cluster"], row["peer"], end)
+        for row, end in zip(moves, ends, strict=True)
+    ]
+    parts = [logs.Part(0, row["cluster"], topic, columns.LEDGER_STEP * 0 + 50, row["seq"]) for row in moves]
+    targets = [
+        coverage.Target(
+            0, one.failover_seq, topic, one.subscription, one.target, 100_000,
+            (coverage.Step(-1, 40, 3), coverage.Step(40, 1 << 61, 9)),
+        )
+        for one in windows
+    ]  # fmt: skip
+    sources = [consumers.Source(0, row["seq"], row["subscription"], row["cluster"]) for row in moves]
+    zooms = [
+        delivery_bins.Zoom(0, one.failover_seq, one.subscription, 0, 9_000_000, 250_000) for one in windows
+    ]
+    return {
+        "deliveries": (judging.DELIVERIES, {"windows": windows}),
+        "notable": (judging.NOTABLE, {"windows": windows}),
+        "unsettled": (unsettled.SCAN, {"scopes": scopes}),
+        "coverage": (coverage.SCAN, {"targets": targets}),
+        "consumers": (consumers.SCAN, {"sources": sources}),
+        "tallies": (tallies.SCAN, {}),
+        "blocks": (acknowledgements.SCAN, {"block_rows": 64}),
+        "log bins": (logs.BINS, {"bins_us": {0: 100_000}}),
+        "past": (logs.FIRST_PAST, {"parts": parts}),
+        "copies": (logs.COPIES_ABOVE, {"parts": parts}),
+        "delivery bins": (delivery_bins.SCAN, {"windows": windows, "zooms": zooms}),
+        "control": (control.SCAN, {}),
+    }
+
+
+FIGURES = {
+    "messages", "oldest_us", "delivered", "acknowledged", "unacked", "slowest_us", "rows", "entries", "size_bytes",
+    "acks", "last_entry", "past_us", "deliveries",
+}  # fmt: skip
+"""Columns of sums and extremes; a share has its part of them."""
+
+
+def joined(rows: list[Any]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    """The rows by their keys, with the figures of equal keys joined as the report joins them."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in (row.asDict() for row in rows):
+        key = tuple((name, value) for name, value in row.items() if name not in FIGURES)
+        mine = found.setdefault(key, {"times": 0})
+        mine["times"] += 1 if not FIGURES & {*row} else 0
+        for name in FIGURES & {*row}:
+            ways = {"oldest_us": min, "past_us": min, "slowest_us": max, "last_entry": max}
+            values = [value for value in (mine.get(name), row[name]) if value is not None]
+            mine[name] = ways.get(name, sum)(values) if values else None
+    return {key: tuple(sorted(figures.items())) for key, figures in found.items()}
+
+
+@pytest.fixture(scope="module")
+def scan_works(trace: TraceInput) -> dict[str, tuple[Scan, dict[str, Any]]]:
+    return works(pq.read_table(trace.path).to_pylist())
+
+
+def scanned(entry: TraceInput, scan_works: dict[str, tuple[Scan, dict[str, Any]]]) -> dict[str, Any]:
+    scans = tasks.Scans(DRIVER, [entry], {})
+    return {name: joined(scans.rows(scan, **options)) for name, (scan, options) in scan_works.items()}
+
+
+def test_any_number_of_shares_and_both_kinds_of_files_give_the_same(
+    world: World, trace: TraceInput, scan_works: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = scanned(trace, scan_works)
+    assert all(whole.values()), {name for name, found in whole.items() if not found}
+    [lines] = find_traces([write_run(world, tmp_path / "run.jsonl")])
+    assert scanned(lines, scan_works) == whole
+    for rows in (trace.meta["rows"] // 3, 100):
+        monkeypatch.setattr(tasks, "ROWS_OF_A_SHARE", rows)
+        assert scanned(trace, scan_works) == whole
+
+
+def test_rows_in_any_order_and_without_a_younger_column_are_read(
+    trace: TraceInput, scan_works: Any, tmp_path: Path
+) -> None:
+    table = pq.read_table(trace.path)
+    mixed = table.take(pa.array(np.random.default_rng(1).permutation(table.num_rows))).drop_columns(
+        ["tenant"]
+    )
+    pq.write_table(mixed, tmp_path / "mixed.parquet", row_group_size=300)
+    assert scanned(TraceInput(0, tmp_path / "mixed.parquet", trace.meta), scan_works) == scanned(
+        trace, scan_works
+    )
+
+
+def test_rows_of_hidden_subscriptions_are_left_out(trace: TraceInput) -> None:
+    [name] = {
+        row.subscription for row in tasks.Scans(DRIVER, [trace], {}).rows(judging.DELIVERIES, windows=[])
+    }
+    assert not tasks.Scans(DRIVER, [trace], {0: [name]}).rows(judging.DELIVERIES, windows=[])
+    assert tasks.Scans(DRIVER, [trace], {1: [name]}).rows(judging.DELIVERIES, windows=[])
+    assert not tasks.Scans(DRIVER, [trace], {}).of([1]).rows(judging.DELIVERIES, windows=[])
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_a_file_that_is_damaged_after_it_was_found_is_named(
+    world: World, tmp_path: Path, suffix: str
+) -> None:
+    [entry] = find_traces([write_run(world, tmp_path / f"run{suffix}")])
+    content = bytearray(entry.path.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 400] = b"{" * 400
+    entry.path.write_bytes(content)
+    with pytest.raises(ValueError, match="trace rows that cannot be read") as caught:
+        tasks.Scans(DRIVER, [entry], {}).rows(control.SCAN)
+    assert unreadable(caught.value) == (
+        f"{entry.path}: its rows cannot be read, it was damaged after it was written; write it again with "
+        f"`simulate --trace`"
+    )
+
+
+@pytest.mark.slow
+def test_tasks_find_what_the_driver_finds(
+    spark: Any, trace: TraceInput, scan_works: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = scanned(trace, scan_works)
+    monkeypatch.setattr(tasks, "ROWS_OF_A_SHARE", 700)
+    scans = tasks.Scans(spark, [trace], {})
+    for name, (scan, options) in scan_works.items():
+        assert joined(scans.rows(scan, **options)) == whole[name], name
+
+
+def test_a_share_has_all_rows_of_its_messages(trace: TraceInput) -> None:
+    wanted = Wanted(("message.stored",), ("seq", "sequence_id"), ("producer",))
+    seen: dict[int, set[int]] = defaultdict(set)
+    rows = 0
+    for share in range(4):
+        scan = FileScan(Scan(wanted, lambda _run, found: found, wanted.schema), {}, {})
+        for batch in scan.of_shares([(0, str(trace.path), share, 4)]):
+            rows += batch.num_rows
+            for number in batch.column("sequence_id").to_pylist():
+                seen[number].add(share)
+    assert rows == sum(row["type"] == "message.stored" for row in pq.read_table(trace.path).to_pylist())
+    assert all(len(shares) == 1 for shares in seen.values()) and len({*map(str, seen.values())}) == 4
