@@ -3,8 +3,8 @@
 Spark has two local cores. The engine runs 250,000 messages whose region crashes half-way, once. The trace
 file is linked as often as needed, as a sweep would leave the files, and each link is a run of its own in the
 report. The report is also made of a tenth and a third of them, to see whether memory grows. Sessions are
-opened before the clock starts. Peak memory is Java's (heap of 1 GB, Spark's default) and Python's together,
-in a process of their own. `python -m script.benchmarks.spark report|query|duckdb FOLDER` is one measurement
+opened before the clock starts. Peak memory is the sum of the peaks of Java (heap of 1 GB, Spark's default),
+of the driver's Python and of the Python of the tasks. `python -m script.benchmarks.spark report|query|duckdb FOLDER` is one measurement
 and prints one JSON object.
 """
 
@@ -142,7 +142,7 @@ def _report(folder: str) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "duplicates": duplicates,
-        "peak_bytes": peak_memory_bytes() + java_peak_bytes(),
+        "peak_bytes": peak_memory_bytes() + java_peak_bytes() + sum(peaks_of_children("python")),
     }
 
 
