@@ -11,7 +11,8 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from itertools import count
 from typing import Any
 
@@ -20,8 +21,8 @@ from simulator.inevitable import Asked, Reruns, curve, decided, same_in_all, typ
 from visualizer.comparisons.rerun_names import rerun_name
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
-from visualizer.labs.slices import SliceSize
-from visualizer.labs.work import in_thread
+from visualizer.labs.sliced import SlicedTask
+from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
 
 logger = logging.getLogger(__name__)
@@ -36,55 +37,31 @@ UNASKED_S = 20.0
 """Seconds after the last request for its progress at which a running study ends: its page was closed."""
 
 
-class Study:
-    """The re-runs of one question. The pump drives it (`visualizer.labs.pump.Turns`)."""
+class Study(SlicedTask):
+    """The re-runs of one question. The pump drives it."""
 
     def __init__(self, name: str, asked: Asked, ended: Callable[[Study], None]) -> None:
-        self.lab_id = name  # the name under which the pump keeps it
-        self.listener = self  # called on an internal error
-        self.blocked_on: Awaitable[Any] | None = None
+        super().__init__(name)
         self.reruns = Reruns(asked)
         self.state, self.words, self.hint = "running", "", ""
         self.requested = True  # since the last turn
         self._requested_s: float | None = None
         self._ended = ended
-        self._size = SliceSize()
-        self._work = self.reruns.work(self._size.take)
-        self._answer: Any = None
-        self._error: Exception | None = None
+        self.begin(_with_threads(self.reruns.work(self.size.take)))
 
     # --- turns, called by the pump
 
     def turn(self, now_s: float) -> bool:
-        """One slice of a re-run. Counting, which cannot be cut, runs in a thread."""
-        if self.state != "running" or self.blocked_on is not None or self._unasked(now_s):
+        """One slice of a re-run."""
+        if not self.ready or self._unasked(now_s):
             return False
-        if self._error is not None:
-            raise self._error
-        answer, self._answer = self._answer, None
         try:
-            long = self._work.send(answer)
+            self.step()
         except StopIteration:
             self._end("done")
         except Wrong as wrong:
             self._end("refused", f"{wrong.what}.", str(wrong.right))
-        else:
-            self.blocked_on = None if long is None else in_thread(long).until
         return True
-
-    def due_s(self, now_s: float) -> float | None:
-        return now_s if self.state == "running" and self.blocked_on is None else None
-
-    def took(self, seconds: float) -> None:
-        self._size.took(seconds)
-
-    def resumed(self, answer: Any) -> None:
-        """Continue with what the thread has counted."""
-        self.blocked_on, self._answer = None, answer
-
-    def interrupted(self, error: Exception) -> None:
-        """Keep the error of the thread, which the next turn raises."""
-        self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
         """Record an internal error. The pump has already removed the study."""
@@ -106,7 +83,7 @@ class Study:
 
     def _end(self, state: str, words: str = "", hint: str = "") -> None:
         self.state, self.words, self.hint = state, words, hint
-        self._work.close()
+        self.close()
         self.reruns.run = None
         self._ended(self)
 
@@ -114,6 +91,18 @@ class Study:
     def world(self) -> Any:
         """The run under way, None between two."""
         return self.reruns.run
+
+
+def _with_threads(work: Generator[Callable[[], Any] | None, Any, None]) -> Work:
+    """The work, whose functions that cannot be cut into slices run in threads."""
+    answer = None
+    with closing(work):
+        while True:
+            try:
+                long = work.send(answer)
+            except StopIteration:
+                return
+            answer = yield None if long is None else in_thread(long)
 
 
 class Inevitables:

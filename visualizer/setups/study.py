@@ -8,14 +8,14 @@ An internal error stops this study only, and is reported.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
 
 from simulator import ScenarioError, World, load_scenario_text
-from visualizer.labs.slices import SliceSize
+from visualizer.labs.sliced import SlicedTask
 from visualizer.labs.work import Wait, Work, in_thread
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import read_soon
@@ -54,55 +54,33 @@ _build = sync_to_async(
 )
 
 
-class Study:
-    """A study that the pump drives (`visualizer.labs.pump.Turns`).
+class Study(SlicedTask):
+    """A study that the pump drives.
 
     `report` is called with each message. `ended` is called once, however the study ends.
     """
 
     def __init__(self, name: str, text: str, report: Progress, ended: Callable[[Study], None]) -> None:
-        self.lab_id = name  # the name under which the pump keeps it
-        self.listener = self  # called on an internal error
-        self.blocked_on: Awaitable[Any] | None = None
+        super().__init__(name)
         self._report, self._ended = report, ended
-        self._size = SliceSize()
-        self._answer: Any = None
         self.world: Any = None  # of the current run
-        self._error: Exception | None = None
-        self._work: Work | None = self._runs(text)
+        self.begin(self._runs(text))
 
     # --- turns, called by the pump
 
     def turn(self, now_s: float) -> bool:
-        if self._work is None or self.blocked_on is not None:
+        """One slice of a run."""
+        if not self.ready:
             return False
-        answer, self._answer = self._answer, None
-        error, self._error = self._error, None
         try:
-            waiting = self._work.send(answer) if error is None else self._work.throw(error)
+            self.step()
         except StopIteration:
             self._report({"type": "done"})
             self._end()
         except Refused as refused:
             self._report(refused.answer())
             self._end()
-        else:
-            self.blocked_on = None if waiting is None else waiting.until
         return True
-
-    def due_s(self, now_s: float) -> float | None:
-        return now_s if self._work is not None and self.blocked_on is None else None
-
-    def took(self, seconds: float) -> None:
-        """Adjust the size of the next slice to the duration of this one."""
-        self._size.took(seconds)
-
-    def resumed(self, answer: Any) -> None:
-        self.blocked_on, self._answer = None, answer
-
-    def interrupted(self, error: Exception) -> None:
-        """Keep the error of reading, building or counting, which the next turn raises where the runs wait."""
-        self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
         """Report an internal error, or that the text with moved instants is no valid scenario."""
@@ -128,13 +106,10 @@ class Study:
 
     def cancel(self) -> None:
         """Stop without an answer, as when the client has disconnected."""
-        if self._work is not None:
-            self._end()
+        self._end()
 
     def _end(self) -> None:
-        work, self._work = self._work, None
-        if work is not None:
-            work.close()
+        if self.close():
             self._ended(self)
 
     # --- the runs
@@ -167,7 +142,7 @@ class Study:
     def _run(self, scenario: Any, failure: Failure) -> Work:
         """Run one scenario to its end and return the figures of its fail-over."""
         world = self.world = yield Wait(_build(scenario))
-        while world.advance(scenario.until_us, self._size.take()):
+        while world.advance(scenario.until_us, self.size.take()):
             yield None
         if world.limit_reached:
             raise Refused(
