@@ -76,8 +76,8 @@ class FileScan:
     def of_shares(self, shares: Iterable[tuple[int, str, int, int]]) -> Iterator[pa.RecordBatch]:
         """What the work makes of some shares."""
         for run, path, share, number in shares:
-            rows = self._rows(path, share, number, self.hidden.get(run, ()))
-            yield from self.work(run, in_order(rows), **self.options).to_batches(BATCH_ROWS)
+            rows = in_order(self._rows(path, share, number, self.hidden.get(run, ())))
+            yield from self.work(run, rows, **self.options).to_batches(BATCH_ROWS)
 
     def _rows(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> pa.Table:
         """The wanted rows of every `shares`-th message of a file."""
