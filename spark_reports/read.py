@@ -20,9 +20,11 @@ from pyspark.sql import functions as F
 from simulator import load_scenario
 from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
 from spark_reports.local import from_rows, made_local
-from spark_reports.scans.files import UNREADABLE_MARK
 from spark_reports.schemas import FILES, TRACE
 from spark_reports.tuning import one_task
+
+UNREADABLE_MARK = "trace rows that cannot be read in "
+"""Begins the text of a scan's error about a file, before the file's path."""
 
 ROW_BYTES_MOST = 1 << 20
 """Bytes at the end of a .jsonl file that are searched for its last row.

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
+from spark_reports.read import UNREADABLE_MARK
+
 BATCH_ROWS = 1 << 16
 BLOCK_BYTES = 8 << 20
 """Bytes of JSON Lines that are parsed at once."""
-UNREADABLE_MARK = "trace rows that cannot be read in "
-"""Begins the text of an error about a file, before its path."""
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 

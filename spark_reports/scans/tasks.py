@@ -24,7 +24,7 @@ from spark_reports.scans.files import FileScan, Scan
 from spark_reports.tuning import one_task
 
 ROWS_OF_A_SHARE = 2_000_000
-"""Rows of a run, of all its types, for each share of its messages. A task needs about 150 bytes per row."""
+"""Rows of a run, of all its types, for each share of its messages. A task needs about 230 bytes per row."""
 TASKS_MOST = 2_000
 _SHARES = StructType(
     [
