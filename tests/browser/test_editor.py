@@ -83,7 +83,7 @@ def test_a_scenario_is_completed_corrected_run_and_shared_by_keyboard(browser: B
     assert page.locator(".ace_gutter-cell.ace_error").first.is_visible()
     wrong = text_of(page)
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("alert")).to_contain_text("The scenario cannot be used: 3 problem(s)")
+    expect(page.get_by_role("alert")).to_contain_text("The scenario cannot be used: 3 problems")
     assert text_of(page) == wrong, "nothing is lost"
     page.reload()
     wait_until(page, OPENED)

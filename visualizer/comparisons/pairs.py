@@ -17,7 +17,7 @@ from simulator import ENGINE_VERSION, Trace
 from simulator.comparison import differences
 from simulator.what_if import Rerun, Variant, variants
 from visualizer.comparisons.rerun_names import rerun_named
-from visualizer.live.wire import Refused
+from visualizer.live.wire import Refused, problems_counted
 from visualizer.setups.reading import read_text
 from visualizer.sharing.run_document import FORMAT
 
@@ -104,7 +104,7 @@ def set_up_of(side: str, text: Any) -> Any:
         place = f"line {problem['line']}: " if problem["line"] else ""
         raise Refused(
             "bad-scenario",
-            f"The {side} set-up has {len(reading.problems)} problem(s): {place}{problem['message']}.",
+            f"The {side} set-up has {problems_counted(len(reading.problems))}: {place}{problem['message']}.",
             f"{problem['hint']}. My set-up shows every problem.",
         )
     if reading.scenario.recording:

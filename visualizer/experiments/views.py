@@ -25,7 +25,7 @@ from visualizer.experiments.runs import run_number, scenario_of_run
 from visualizer.experiments.status import described, status_of
 from visualizer.labs.definitions import new_lab
 from visualizer.live.origin import may_post
-from visualizer.live.wire import Refused
+from visualizer.live.wire import Refused, problems_counted
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import refusal
 from visualizer.tasks.files import download_of, page_of
@@ -56,7 +56,7 @@ def create(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
         problems = list(made.reading.problems)
         answer = {
             "code": "bad-experiment",
-            "error": f"The experiment cannot be used: {len(problems)} problem(s).",
+            "error": f"The experiment cannot be used: {problems_counted(len(problems))}.",
             "hint": "Fix every place named and try again.",
             "problems": problems,
         }

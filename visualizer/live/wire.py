@@ -33,6 +33,11 @@ DEEPEST = 3
 FILTER_WORDS = ("everything", "control")
 
 
+def problems_counted(count: int) -> str:
+    """How many problems a text has, in words."""
+    return "1 problem" if count == 1 else f"{count:,} problems"
+
+
 class Refused(Exception):
     """A request that is refused: `code`, what is wrong, what would be right."""
 

@@ -22,7 +22,7 @@ from visualizer.comparisons.rerun_names import RERUN
 from visualizer.labs.definitions import NewLab, copy_of, new_lab, read_scenario, run_again, variant_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.origin import may_post
-from visualizer.live.wire import LATEST_US, Refused, json_object
+from visualizer.live.wire import LATEST_US, Refused, json_object, problems_counted
 from visualizer.models import Lab
 from visualizer.pages.my_labs import LABS_REQUESTED_MAX
 from visualizer.questions.arguments import number_in
@@ -101,7 +101,7 @@ def problems_of(error: ScenarioError) -> dict[str, Any]:
     ]
     return {
         "code": "bad-scenario",
-        "error": f"The scenario cannot be used: {error.count:,} problem(s).\n{error}",
+        "error": f"The scenario cannot be used: {problems_counted(error.count)}.\n{error}",
         "hint": "Fix every place named and try again.",
         "problems": problems,
     }

@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from simulator import ScenarioError, World, load_scenario_text
 from visualizer.labs.sliced import SlicedTask
 from visualizer.labs.work import Wait, Work, in_thread
-from visualizer.live.wire import Refused
+from visualizer.live.wire import Refused, problems_counted
 from visualizer.pages.scenario_reading import read_soon
 from visualizer.setups.reading import NO_FAILURE, Failure, read_text
 from visualizer.setups.variations import Variation, period_us, variations
@@ -119,7 +119,7 @@ class Study(SlicedTask):
         if reading.scenario is None:
             raise Refused(
                 "bad-scenario",
-                f"The scenario has {len(reading.problems)} problem(s).",
+                f"The scenario has {problems_counted(len(reading.problems))}.",
                 "Fix every problem listed and start again.",
             )
         failure = reading.failure
