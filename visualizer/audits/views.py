@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
@@ -31,7 +31,7 @@ from visualizer.audits.upload import (
     uploaded,
 )
 from visualizer.live.wire import Refused
-from visualizer.tasks.files import download_of, page_of
+from visualizer.tasks.files import FileInParts, download_of, page_of
 from visualizer.tasks.owned import delete_owned, listed, owned, queue_again
 from visualizer.tasks.posts import NO_STORE, posts, refused_answer
 
@@ -138,7 +138,7 @@ def download(request: HttpRequest, audit_id: str, kind: str) -> HttpResponse:
 @require_safe
 def example_log(request: HttpRequest) -> HttpResponse:
     """The example as a download."""
-    return FileResponse(
+    return FileInParts(
         EXAMPLE.open("rb"), as_attachment=True, filename=EXAMPLE.name, content_type="application/gzip"
     )
 

@@ -6,7 +6,8 @@ security policy of its own: it contains its scripts and styles, and may load not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,19 @@ PAGE_POLICY = (
     "frame-ancestors 'self'; sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox "
     "allow-modals allow-downloads"
 )
+
+
+PART_BYTES = 1 << 18
+"""Bytes of a file that are read, and held, at once."""
+
+
+class FileInParts(FileResponse):
+    """A file that is read part by part as it is sent. Under ASGI, Django's own holds the whole file."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        assert self.file_to_stream is not None, "it is made of an open file"
+        while part := await asyncio.to_thread(self.file_to_stream.read, PART_BYTES):
+            yield part
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +73,7 @@ def _sent(folder: Path | None, table: Sequence[Download], kind: str, prefix: str
             status=404,
             content_type="text/plain; charset=utf-8",
         )
-    return FileResponse(
+    return FileInParts(
         path.open("rb"),
         as_attachment=prefix is not None,
         filename=f"{prefix or 'page'}-{known.place}",
