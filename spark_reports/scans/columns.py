@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-LEDGER_STEP = 1 << 32
-NEVER = (1 << 62) - 1
-"""A seq, instant or place later than every other."""
+from spark_reports.transforms.places import LEDGER_STEP
+
 NONE = -1
 """No such row."""
 KEYS_MOST = 1 << 62

@@ -29,6 +29,7 @@ from spark_reports.protocols.pulsar.scans.judging import FailoverWindow
 from spark_reports.read import TraceInput, find_traces, unreadable
 from spark_reports.scans import columns, control, tasks
 from spark_reports.scans.files import TEXT, FileScan, Scan, Wanted
+from spark_reports.transforms.places import NEVER
 from spark_reports.tuning import ONE_TASK
 from tests.spark_reports.conftest import run_scenario, write_run
 
@@ -164,7 +165,7 @@ def trace(world: World, tmp_path_factory: pytest.TempPathFactory) -> TraceInput:
 def works(rows: list[dict[str, Any]]) -> dict[str, tuple[Scan, dict[str, Any]]]:
     """Every scan of a report, with the failovers of this run."""
     moves = [row for row in rows if row["type"] == "failover.started"]
-    ends = [*(row["seq"] for row in moves[1:]), columns.NEVER]
+    ends = [*(row["seq"] for row in moves[1:]), NEVER]
     windows = [
         FailoverWindow(0, row["seq"], row["subscription"], row["peer"], end)
         for row, end in zip(moves, ends, strict=True)
@@ -174,7 +175,7 @@ def works(rows: list[dict[str, Any]]) -> dict[str, tuple[Scan, dict[str, Any]]]:
         unsettled.Scope(0, row["seq"] // 2, topic, row["subscription"], row["cluster"], row["peer"], end)
         for row, end in zip(moves, ends, strict=True)
     ]
-    parts = [logs.Part(0, row["cluster"], topic, columns.LEDGER_STEP * 0 + 50, row["seq"]) for row in moves]
+    parts = [logs.Part(0, row["cluster"], topic, 50, row["seq"]) for row in moves]
     targets = [
         coverage.Target(
             0, one.failover_seq, topic, one.subscription, one.target, 100_000,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from spark_reports.scans.columns import NEVER, changes, code_of, codes, numbers, order_by
+from spark_reports.scans.columns import changes, code_of, codes, numbers, order_by
+from spark_reports.transforms.places import NEVER
 
 
 class TopicMessages:

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from spark_reports.scans.columns import (
-    NEVER,
     NONE,
     changes,
     code_of,
@@ -18,6 +17,7 @@ from spark_reports.scans.columns import (
     order_by,
 )
 from spark_reports.scans.files import Scan, Wanted
+from spark_reports.transforms.places import NEVER
 
 DELIVERED, ACKNOWLEDGED = "message.delivered", "message.acknowledged"
 WANTED = Wanted(

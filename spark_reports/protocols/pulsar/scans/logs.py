@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from spark_reports.scans.columns import NEVER, code_of, codes, numbers, places
+from spark_reports.scans.columns import code_of, codes, numbers, places
 from spark_reports.scans.files import Scan, Wanted
+from spark_reports.transforms.places import NEVER
 
 STORED, REMOVED = "message.stored", "message.removed"
 APPENDS = Wanted(

@@ -1,21 +1,15 @@
-"""A report's curves over time: deliveries around a failover, positions, and the target's lag.
+"""The mark-deletes of a report over time, in bins.
 
-Rules: time is cut into bins in Spark, so a series has at most `SAMPLES` points however long the run. A sample
-is the value at the end of its bin. `clock` frames have the width of a bin for each run.
+Rules: a series has at most `SAMPLES` points however long the run. A sample is the value at the end of its bin.
+`clock` frames have the width of a bin for each run.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 SAMPLES = 160
-
-
-def bin_of(at_us: str = "at_us", from_us: str | None = None) -> Column:
-    """The bin of an instant, in a frame that has `bin_us`."""
-    since = F.col(at_us) if from_us is None else F.col(at_us) - F.col(from_us)
-    return F.floor(since / F.col("bin_us"))
 
 
 def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
@@ -25,7 +19,9 @@ def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
     """
     return (
         marks.join(F.broadcast(clock), "run", "inner")
-        .groupBy("run", "cluster", "topic", "subscription", bin_of().alias("bin"))
+        .groupBy(
+            "run", "cluster", "topic", "subscription", F.floor(F.col("at_us") / F.col("bin_us")).alias("bin")
+        )
         .agg(F.max_by("mark", "seq").alias("mark"))
         .select("run", "cluster", "topic", "subscription", "bin", "mark")
     )
