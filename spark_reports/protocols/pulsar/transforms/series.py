@@ -1,7 +1,7 @@
 """The mark-deletes of a report over time, in bins.
 
-Rules: a series has at most `SAMPLES` points however long the run. A sample is the value at the end of its bin.
-`clock` frames have the width of a bin for each run.
+Rules: a series has at most `SAMPLES` points however long the run. A sample is the value at the end
+of its bin. `clock` frames have the width of a bin for each run.
 """
 
 from __future__ import annotations
