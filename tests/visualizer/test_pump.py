@@ -144,7 +144,7 @@ async def test_a_lab_that_waits_for_the_database_does_not_delay_others():
     clock = Clock()
     waiting, other = Worker("waiting", clock, 2), Worker("other", clock, 3)
     future = asyncio.get_running_loop().create_future()
-    waiting.blocked_on = future
+    waiting.blocked_on = lambda: future
     pump = pump_of(clock, waiting, other)
     while await pump.round():
         pass
@@ -161,7 +161,7 @@ async def test_an_error_while_a_lab_waits_is_that_labs_failure():
     clock = Clock()
     waiting = Worker("waiting", clock, 2)
     future = asyncio.get_running_loop().create_future()
-    waiting.blocked_on = future
+    waiting.blocked_on = lambda: future
     told = []
     pump = pump_of(clock, waiting, failed=lambda session, error: told.append(str(error)))
     await pump.round()

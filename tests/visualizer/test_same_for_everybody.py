@@ -90,7 +90,7 @@ class Lab:
         """Until nothing is left to do."""
         while self.session.due_s(self.now_s) is not None or self.session.blocked_on is not None:
             if self.session.blocked_on is not None:
-                self.session.resumed(asyncio.run(_result(self.session.blocked_on)))
+                self.session.resumed(asyncio.run(_result(self.session.blocked_on())))
                 continue
             self.now_s = max(self.now_s + 0.01, self.session.due_s(self.now_s))
             self.session.turn(self.now_s)

@@ -195,7 +195,7 @@ def run_to_the_end(text: str) -> list[dict[str, Any]]:
     async def drive() -> None:
         while not ended:
             if study.blocked_on is not None:
-                study.resumed(await study.blocked_on)
+                study.resumed(await study.blocked_on())
             study.turn(0.0)
 
     async_to_sync(drive)()

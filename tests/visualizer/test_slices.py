@@ -8,7 +8,6 @@ turn. What cannot be cut must happen in a thread, during which the lab pauses an
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -147,7 +146,7 @@ async def done(session: Session, job: Any, work: Counter[str], **named: Any) -> 
         turns += 1
         most |= work
         if session.blocked_on is not None:
-            session.resumed(await session.blocked_on)
+            session.resumed(await session.blocked_on())
         assert turns < 100_000
     return result[0], turns, most
 
@@ -261,7 +260,7 @@ async def test_the_loop_continues_while_a_run_is_counted(lab, work):
     before = lab.listener.frames
     lab.remind()
     assert lab.listener.frames == before + 1, "and says so"
-    lab.resumed(await asyncio.ensure_future(lab.blocked_on))
+    lab.resumed(await lab.blocked_on())
     assert lab.turn(1.2)
 
 
@@ -300,5 +299,5 @@ async def test_a_lab_without_logs_refuses_questions_about_logs_with_a_reason(wha
     for turn in range(100):
         session.turn(float(turn))
         if session.blocked_on is not None:
-            session.resumed(await session.blocked_on)
+            session.resumed(await session.blocked_on())
     assert isinstance(result[0], Refused) and result[0].error and result[0].hint

@@ -7,6 +7,7 @@ stored in the database before the engine applies it. A request that cannot be ca
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -34,7 +35,7 @@ SEARCH_ROWS = 16_384
 
 def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Awaitable[Any]]) -> Work:
     """Rebuild the world of a stored lab: run every command again in order, then seek to the position."""
-    scenario = yield Wait(scenario_of())
+    scenario = yield Wait(scenario_of)
     world = yield in_thread(lambda: World.from_scenario(scenario, begun=False))
     while not world.whole:
         world.advance(0, session.slice_events())
@@ -252,7 +253,13 @@ def carry_out(
             yield None
         yield from _go_to(session, here_us)
     number = yield Wait(
-        keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch)
+        partial(
+            keep,
+            command=command,
+            at_us=world.now_us,
+            furthest_us=world.furthest_us,
+            branch=world.branch,
+        )
     )
     if isinstance(number, Refused):
         raise number

@@ -35,7 +35,7 @@ class Turns(Protocol):
     """What the pump drives: `visualizer.labs.session.Session`."""
 
     lab_id: str
-    blocked_on: Awaitable[Any] | None
+    blocked_on: Callable[[], Awaitable[Any]] | None
 
     def turn(self, now_s: float) -> bool: ...
 
@@ -127,13 +127,13 @@ class Pump:
             quiet = quiet + 1 if now_s - round_s < QUIET_S else 0
             round_s = now_s
 
-    async def _wait_for(self, session: Turns, until: Awaitable[Any]) -> None:
+    async def _wait_for(self, session: Turns, begin: Callable[[], Awaitable[Any]]) -> None:
         """Await what a job needs from outside the engine, and pass the result or the error to its session.
 
         An error is raised in the job's next turn, at the point where it waits.
         """
         try:
-            answer = await until
+            answer = await begin()
         except Exception as error:
             self._waiting.pop(session.lab_id, None)
             session.interrupted(error)

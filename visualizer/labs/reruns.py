@@ -73,7 +73,7 @@ class Study:
         self.of = len(listed)
         self.outcomes: list[dict[str, Any]] = []
         self.words = ""
-        self.blocked_on: Awaitable[Any] | None = None
+        self.blocked_on: Callable[[], Awaitable[Any]] | None = None
         self.listener = self
         self.asker = ""  # the client address that it counts for
         self._left = listed
@@ -100,9 +100,9 @@ class Study:
         if self._rerun is None:
             self.blocked_on = in_thread(
                 lambda: Rerun(self._left[0], self.seed, self.until_us, self._rows_max)
-            ).until
+            ).begin
         elif not (rerun := self._rerun).step(self._size.take()):
-            self.blocked_on = in_thread(lambda: self._outcome_of(rerun)).until
+            self.blocked_on = in_thread(lambda: self._outcome_of(rerun)).begin
         return True
 
     def due_s(self, now_s: float) -> float | None:

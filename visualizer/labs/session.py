@@ -7,7 +7,7 @@ Instants of the wall clock are passed in as numbers, since only the pump reads i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from visualizer.labs.playback import Playback
@@ -41,7 +41,7 @@ class Session:
         self.playback = Playback()
         self.looking = Looking(first_epoch, listener, self.playback)
         self.until_us = 0
-        self.blocked_on: Awaitable[Any] | None = None
+        self.blocked_on: Callable[[], Awaitable[Any]] | None = None
         self._size = SliceSize()
         self._jobs = Waiting()
         self._within_since_s: float | None = None
@@ -192,7 +192,7 @@ class Session:
             self.looking.next_frame_s = now_s + BUSY_AFTER_S
             self.looking.send_busy(job)
         waiting = self._jobs.slice(now_s, not self._within_instant)
-        self.blocked_on = None if waiting is None else waiting.until
+        self.blocked_on = None if waiting is None else waiting.begin
 
     def _play_slice(self, now_s: float) -> bool:
         """Run towards the instant that the next frame shows; True when the world moved."""

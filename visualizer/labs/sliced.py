@@ -6,7 +6,7 @@ raised where it waits. Subclasses have `turn` and `failed`, and close the work w
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from visualizer.labs.slices import SliceSize
@@ -19,7 +19,7 @@ class SlicedTask:
     def __init__(self, name: str) -> None:
         self.lab_id = name  # the name under which the pump keeps it
         self.listener = self  # called on an internal error
-        self.blocked_on: Awaitable[Any] | None = None
+        self.blocked_on: Callable[[], Awaitable[Any]] | None = None
         self.size = SliceSize()
         self._work: Work | None = None
         self._answer: Any = None
@@ -40,7 +40,7 @@ class SlicedTask:
         answer, self._answer = self._answer, None
         error, self._error = self._error, None
         waiting = self._work.send(answer) if error is None else self._work.throw(error)
-        self.blocked_on = None if waiting is None else waiting.until
+        self.blocked_on = None if waiting is None else waiting.begin
 
     def close(self) -> bool:
         """End the work; whether it had not ended before."""

@@ -13,9 +13,12 @@ from visualizer.live.wire import Refused
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Yielded by a job to wait for something outside the engine. Its result is sent back in."""
+    """Yielded by a job to wait for something outside the engine. Its result is sent back in.
 
-    until: Awaitable[Any]
+    Nothing begins before the pump calls `begin`, so that a job that is closed first leaves nothing behind.
+    """
+
+    begin: Callable[[], Awaitable[Any]]
 
 
 _called = sync_to_async(lambda function: function(), thread_sensitive=False)
@@ -27,7 +30,7 @@ def in_thread(function: Callable[[], Any]) -> Wait:
     The function must only read, since it cannot be cut into slices. Its error is raised in the job that
     waits.
     """
-    return Wait(_called(function))
+    return Wait(lambda: _called(function))
 
 
 Work = Generator[Wait | None, Any, Any]

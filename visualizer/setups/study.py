@@ -115,7 +115,7 @@ class Study(SlicedTask):
     # --- the runs
 
     def _runs(self, text: str) -> Work:
-        reading = yield Wait(_read(text))
+        reading = yield Wait(partial(_read, text))
         if reading.scenario is None:
             raise Refused(
                 "bad-scenario",
@@ -135,13 +135,13 @@ class Study(SlicedTask):
         asked = variations(reading.scenario, failure)
         self._report(_asked(reading.scenario, failure, asked))
         for variation in asked:
-            scenario = yield Wait(_load(text, seed=variation.seed, overrides=variation.overrides))
+            scenario = yield Wait(partial(_load, text, seed=variation.seed, overrides=variation.overrides))
             figures = yield from self._run(scenario, failure)
             self._report({"type": "run", "seed": variation.seed, **figures})
 
     def _run(self, scenario: Any, failure: Failure) -> Work:
         """Run one scenario to its end and return the figures of its fail-over."""
-        world = self.world = yield Wait(_build(scenario))
+        world = self.world = yield Wait(partial(_build, scenario))
         while world.advance(scenario.until_us, self.size.take()):
             yield None
         if world.limit_reached:
