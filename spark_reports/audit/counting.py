@@ -40,9 +40,9 @@ def delivered_keys(rows: DataFrame) -> DataFrame:
 
 
 def totals(keys: DataFrame) -> DataFrame:
-    """Messages and rows of deliveries of each group."""
+    """Messages with one row of a delivery, and rows of deliveries, of each group."""
     return keys.groupBy(*GROUP).agg(
-        F.count(F.lit(1)).alias("messages"), F.sum("lines").alias("delivery_rows")
+        _sum(F.col("lines") == 1).alias("messages"), F.sum("lines").alias("delivery_rows")
     )
 
 
@@ -67,7 +67,8 @@ def described(chosen: DataFrame, acks: dict[str, int]) -> DataFrame:
         F.min(F.when(F.col("kind") == ACK, F.col("at_us"))).alias("first_ack_us"),
     )
     known = from_rows(chosen.sparkSession, sorted(acks.items()), _SUBSCRIPTIONS)
-    return gathered.join(F.broadcast(known), "subscription", "left").select(*IDENTITY, *_of_message())
+    delivered_ones = gathered.filter(F.col("lines") > 0)  # an acknowledgement may come with another's hash
+    return delivered_ones.join(F.broadcast(known), "subscription", "left").select(*IDENTITY, *_of_message())
 
 
 def _of_message() -> list[Column]:
@@ -107,6 +108,7 @@ def rolled_up(messages: DataFrame) -> DataFrame:
     more = F.col("deliveries") > 1
     rank = {name: F.ceil(F.col("known") * percent / F.lit(100)) for name, percent in QUANTILES.items()}
     return ranked.groupBy(*GROUP).agg(
+        F.count(F.lit(1)).alias("with_several_rows"),
         _sum(more).alias("repeated_messages"),
         _sum(more & F.col("across_clusters")).alias("in_several_clusters"),
         _sum(more & ~F.col("across_clusters")).alias("in_one_cluster"),

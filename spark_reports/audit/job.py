@@ -45,6 +45,8 @@ _NOTHING: dict[str, Any] = {
     },
 }
 """The report of an input without logs."""
+Totals = dict[tuple[str, ...], dict[str, int]]
+"""Messages with one row of a delivery, and rows of deliveries, of each group."""
 LOSS_ROWS_MOST = 20_000_000
 """The most rows whose losses are counted although the log is not declared complete."""
 WORST_MOST = 20
@@ -135,12 +137,12 @@ class Audit:
             files = self.found[detect.PARQUET]
             raw = tables.read_parquet(self.spark, files, self.mapping)
             self.rows = canonical(raw, self.mapping)
-            key = tables.integer_key(raw, self.mapping)
-            self.scans = Numbered(raw, key, self.mapping, files, GROUPS_MOST) if key else None
+            key = tables.key_column(raw, self.mapping)
+            if key:
+                self._scan(Numbered(raw, key, self.mapping, files, GROUPS_MOST))
         else:  # text is parsed once
             self.rows = self._keep(read(self.spark, self.found, self.mapping, self.expanded_mib))
         if self.scans:
-            self.counted = self._keep(self.scans.first())
             seen = self.scans.overview(self.counted)
         else:
             overview = counting.overview(self.rows).limit(GROUPS_MOST + 1)
@@ -152,6 +154,13 @@ class Audit:
             raise AuditError(_nothing_read(seen))
         self.seen, self.good = seen, good
         self._tell_rows()
+
+    def _scan(self, scans: Numbered) -> None:
+        """Make the first scan, unless it shows that some rows have to be identified by another column."""
+        counted = self._keep(scans.first())
+        only_key = self.mapping.identity or not {"message_id", "position"} <= set(scans.raw.columns)
+        if only_key or scans.all_have_keys(counted):
+            self.scans, self.counted = scans, counted
 
     def _tell_rows(self) -> None:
         by_kind: dict[str, int] = {}
@@ -180,30 +189,35 @@ class Audit:
         acks = counting.acks_of(self.good)
         self.report["measured_share"] = share = times.share_of(self.report["rows"]["readable"])
         self.measured = times.measured(self.rows, share)
-        if self.scans:
-            totals = self.scans.totals(self.counted)
-            messages = self._chosen(self.scans, acks, share)
-        else:
-            keys = counting.delivered_keys(self.rows)
-            totals = {_group(row): row.asDict() for row in counting.totals(keys).collect()}
-            messages = counting.repeated(self.rows, keys.filter(F.col("lines") > 1), acks)
+        by_scans = self._by_scans(self.scans, acks, share) if self.scans else None
+        totals, messages = by_scans or self._by_keys(acks)
         self.messages = self._keep(messages)
         rolled = {_group(row): row.asDict() for row in counting.rolled_up(self.messages).collect()}
         self.report["groups"] = [
-            _complete(dict(zip(GROUP, name)), totals[name], rolled.get(name), name[0] in acks)
+            _complete(dict(zip(GROUP, name)), totals[name], rolled.get(name, {}), name[0] in acks)
             for name in sorted(totals)
         ]
         self.report["worst"] = counting.worst(self.messages, WORST_MOST)
         self._tell_timeline()
 
-    def _chosen(self, scans: Numbered, acks: dict[str, int], share: int) -> DataFrame:
-        """The repeated messages, by the second scan."""
+    def _by_keys(self, acks: dict[str, int]) -> tuple[Totals, DataFrame]:
+        """Totals of each group, and the messages with several rows, by grouping the rows."""
+        keys = counting.delivered_keys(self.rows)
+        totals = {_group(row): row.asDict() for row in counting.totals(keys).collect()}
+        return totals, counting.repeated(self.rows, keys.filter(F.col("lines") > 1), acks)
+
+    def _by_scans(self, scans: Numbered, acks: dict[str, int], share: int) -> tuple[Totals, DataFrame] | None:
+        """The same by the second scan, or None if too many hashes are repeated for it."""
         found = scans.second(self.counted, share)
-        if found is None:
-            return counting.repeated(self.rows, repeated_keys(self.counted), acks)
-        chosen = self._keep(found)
-        self.measured = chosen.filter("measured")
-        return counting.described(chosen.filter("again"), acks)
+        if found is not None:
+            chosen = self._keep(found)
+            self.measured = chosen.filter("measured")
+            messages = counting.described(chosen.filter("again"), acks)
+        elif not scans.hashed:
+            messages = counting.repeated(self.rows, repeated_keys(self.counted), acks)
+        else:
+            return None
+        return scans.totals(self.counted), messages
 
     def _tell_timeline(self) -> None:
         first_us, last_us = self.report["span"]["first_us"], self.report["span"]["last_us"]
@@ -324,13 +338,12 @@ _INSTANTS = ("first_us", "last_us", "p50", "p99", "gap_most")
 
 
 def _complete(
-    group: dict[str, str], total: dict[str, Any], rolled: dict[str, Any] | None, acks: bool
+    group: dict[str, str], total: dict[str, int], figures: dict[str, Any], acks: bool
 ) -> dict[str, Any]:
     """The figures of one group. What its acknowledgements would show is None where the log has none."""
-    figures = rolled or {}
     return {
         **group,
-        "messages": total["messages"],
+        "messages": total["messages"] + (figures.get("with_several_rows") or 0),
         "deliveries": total["delivery_rows"] - (figures.get("repeated_rows") or 0),
         **{name: figures.get(name) or 0 for name in _ROLLED},
         "deliveries_most": figures.get("deliveries_most") or 1,

@@ -1,4 +1,4 @@
-"""Logs in Parquet with integer ids: files read by tasks, by Spark, and with ids as text give the same audit."""
+"""Logs in Parquet: files read by tasks, files read by Spark, ids as integers and as text give the same audit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from spark_reports.audit import rows as spark_rows
+from spark_reports.audit.formats import tables
 from spark_reports.audit.job import Audit
 from spark_reports.audit.mapping import Mapping, mapping_of
-from spark_reports.audit.numbered import scans
+from spark_reports.audit.numbered import hashing, scans
 from spark_reports.audit.numbered.files import instants
 from tests.oracle.audit import lost, recount
 from tests.spark_reports.test_audit import START_US, failure, rows_of
@@ -109,15 +113,23 @@ def test_every_way_of_reading_gives_the_recount(
     assert by_task.scans and scans.source_of(
         by_task.scans.raw, "message_id", COMPLETE, by_task.scans.files, consumers=True
     )
+    others = [audited(spark, tmp_path, "texts")]
+    monkeypatch.setattr(hashing, "BITS", 5)  # most texts share their hash with others, which only losses show
     monkeypatch.setattr(scans, "source_of", lambda *_: None)
+    others.append(audited(spark, tmp_path, "texts"))
+    monkeypatch.setattr(hashing, "BITS", 64)
     monkeypatch.setattr(scans, "AGAIN_MOST", 0)
-    by_spark = audited(spark, tmp_path, "ids")
-    by_text = audited(spark, tmp_path, "texts")
-    assert by_spark.scans and by_text.scans is None
-    for name in COMPARED:
-        assert by_task.report[name] == by_spark.report[name] == by_text.report[name], name
-    reasons = [audit.report["unreadable"]["reasons"] for audit in (by_task, by_spark, by_text)]
-    assert reasons[0] == reasons[1] == reasons[2] and sum(reasons[0].values()) == 7
+    others += [audited(spark, tmp_path, name) for name in ("ids", "texts")]
+    assert all(audit.scans for audit in others)
+    monkeypatch.setattr(tables, "key_column", lambda *_: None)
+    others.append(audited(spark, tmp_path, "texts"))
+    assert others[-1].scans is None
+    for number, audit in enumerate(others):
+        for name in COMPARED:
+            if (number, name) != (1, "losses"):
+                assert audit.report[name] == by_task.report[name], name
+    reasons = [audit.report["unreadable"]["reasons"] for audit in (by_task, *others)]
+    assert all(one == reasons[0] for one in reasons) and sum(reasons[0].values()) == 7
     expected = recount(good)
     got = {(one["subscription"], one["topic"], one["partition"]): one for one in by_task.report["groups"]}
     assert got.keys() == expected.keys() and sum(one["duplicates"] or 0 for one in expected.values()) > 20
@@ -172,6 +184,47 @@ def test_positions_are_counted_within_partition_and_cluster(
         "between": 1,
         "lost": 1,
     }
+
+
+@pytest.mark.parametrize("without_id", [0, 3])
+def test_rows_without_an_id_are_identified_by_their_position(
+    spark: Any, tmp_path: Path, without_id: int
+) -> None:
+    """Every message is delivered in two clusters, at another position in each. Some rows have no id."""
+    rows = [(cluster, number) for cluster in ("east", "west") for number in range(20)]
+    table = {
+        "ts": [START_US + place for place in range(len(rows))],
+        "kind": ["deliver"] * len(rows),
+        "cluster": [cluster for cluster, _ in rows],
+        "message_id": ["" if number < without_id else f"order-{number}" for _, number in rows],
+        "position": [f"{len(cluster)}:{number}" for cluster, number in rows],
+    }
+    pq.write_table(pa.table(table), tmp_path / "log.parquet")
+    audit = Audit(spark, [str(tmp_path / "log.parquet")], tmp_path / "out")
+    (group,) = audit.make()["groups"]
+    assert (audit.scans is None) == (without_id > 0)
+    assert (group["messages"], group["in_several_clusters"]) == (20 + without_id, 20 - without_id)
+
+
+TEXTS = st.lists(st.text("ab \té\0", max_size=20) | st.none(), max_size=40)
+
+
+@given(TEXTS, st.integers(0, 40), st.integers(0, 40))
+def test_hashes_depend_on_the_text_only(texts: list[str | None], first: int, end: int) -> None:
+    """Neither on the texts beside it nor on its place; different texts have different ones here."""
+    keys = hashing.usable_keys(pa.array(texts, pa.string()))
+    assert keys.to_pylist() == [(text or "").strip(" ") or None for text in texts]
+    found = hashing.key_numbers(keys).tolist()
+    assert hashing.key_numbers(keys[first:end]).tolist() == found[first:end]
+    alone = {key: int(hashing.key_numbers(pa.array([key], pa.string()))[0]) for key in keys.to_pylist()}
+    assert found == [alone[key] for key in keys.to_pylist()]
+    assert len(set(alone.values())) == len(alone)
+
+
+def test_hashes_of_a_million_ids_differ() -> None:
+    for pattern in ("order-{}", "{}:7:0", "0193f0c2-{:07}-7abc"):
+        keys = pa.array([pattern.format(number) for number in range(1_000_000)])
+        assert len(np.unique(hashing.key_numbers(keys))) == len(keys)
 
 
 @pytest.mark.parametrize("unit", ["auto", "s", "ms", "us", "ns"])

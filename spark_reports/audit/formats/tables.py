@@ -114,14 +114,16 @@ def read_parquet(
     return rows.select(*columns, text.alias("text"), "file", F.lit(None).cast("string").alias("corrupt"))
 
 
-def integer_key(raw: DataFrame, mapping: Mapping) -> str | None:
-    """The canonical column that identifies a message, if it holds integers in these rows; else None."""
-    if not mapping.identity and {"message_id", "position"} <= set(raw.columns):
-        return None  # a row without an id is identified by its position
+def key_column(raw: DataFrame, mapping: Mapping) -> str | None:
+    """The canonical column that identifies a message, if it holds integers or texts; else None.
+
+    Without a declared identity, a row without an id is identified by its position.
+    """
     name = mapping.identity or ("message_id" if "message_id" in raw.columns else "position")
     if name not in raw.columns or name in {*mapping.constants, *mapping.from_path}:
         return None
-    return name if isinstance(raw.schema[name].dataType, (LongType, IntegerType, ShortType)) else None
+    kinds = (LongType, IntegerType, ShortType, StringType)
+    return name if isinstance(raw.schema[name].dataType, kinds) else None
 
 
 def _present(mapping: Mapping, found: Sequence[str], path: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from spark_reports.audit.numbered.grouping import AT, CLASSES, KEY, Grouping, gathered
+from spark_reports.audit.numbered.hashing import key_numbers
 from spark_reports.audit.numbered.keys import KeySet
 
 PARTIAL = (
@@ -54,7 +55,7 @@ def _add(batch: pa.RecordBatch, grouping: Grouping, spans: list, sets: dict[tupl
     order, starts, numbers = grouping.sorted_groups(batch)
     ends = [*starts[1:].tolist(), len(order)]
     at_us = batch.column(AT).fill_null(0).to_numpy()[order]
-    keys = batch.column(KEY).fill_null(0).to_numpy().view(np.uint64)[order]
+    keys = key_numbers(batch.column(KEY))[order]
     spans.extend([0, None, None] for _ in range(len(grouping.groups) - len(spans)))
     first_us, last_us = np.minimum.reduceat(at_us, starts), np.maximum.reduceat(at_us, starts)
     for place, (number, start, end) in enumerate(zip(numbers.tolist(), starts.tolist(), ends)):

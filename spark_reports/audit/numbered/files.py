@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spark_reports.audit.numbered.grouping import BATCH_ROWS
+from spark_reports.audit.numbered.hashing import usable_keys
 
 Scan = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -81,7 +82,7 @@ class FileScan:
         columns = {
             "at_us": at_us,
             "code": code,
-            "key": _column(batch, source.key, pa.int64()).cast(pa.int64()),
+            "key": usable_keys(_column(batch, source.key, pa.int64())),
             "kind": kind,
             "cluster": cluster,
             "topic": topic,

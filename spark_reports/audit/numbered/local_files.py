@@ -59,8 +59,8 @@ def source_of(
     if "ts" not in plain or any("." in names[name] for name in plain):
         return None
     for name in plain:
-        allowed = (TimestampType, *INTEGERS) if name == "ts" else (StringType, *INTEGERS)
-        if not isinstance(kinds[name], INTEGERS if name in (key, "delivery_count") else allowed):
+        allowed = {"ts": (TimestampType, *INTEGERS), "delivery_count": INTEGERS}
+        if not isinstance(kinds[name], allowed.get(name, (StringType, *INTEGERS))):
             return None
     if "delivery_count" in mapping.constants:
         return None

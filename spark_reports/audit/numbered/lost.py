@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from spark_reports.audit.numbered.grouping import AT, KEY, Grouping, gathered
+from spark_reports.audit.numbered.hashing import key_numbers
 from spark_reports.audit.numbered.keys import KeySet
 
 PART = (
@@ -44,7 +45,7 @@ class LossScan:
         for batch in gathered(batches):
             order, starts, numbers = grouping.sorted_groups(batch)
             at_us = batch.column(AT).fill_null(0).to_numpy()[order]
-            keys = batch.column(KEY).fill_null(0).to_numpy().view(np.uint64)[order]
+            keys = key_numbers(batch.column(KEY))[order]
             ends = [*starts[1:].tolist(), len(order)]
             for number, start, end in zip(numbers.tolist(), starts.tolist(), ends):
                 group = grouping.groups[number]

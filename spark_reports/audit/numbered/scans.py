@@ -1,8 +1,10 @@
-"""The two scans of a log in Parquet with integer keys, and what the driver makes of them.
+"""The two scans of a log in Parquet, and what the driver makes of them.
 
 Rules: the first scan gives the overview, messages and rows of every partition, and the keys of several rows.
-The second gives the rows of those keys and the rows whose times are measured. Workers need numpy, pyarrow
-and pyroaring, but not this package.
+The second gives the rows of those keys and the rows whose times are measured. Keys that are texts are counted
+by a hash. Messages with several rows are counted after the second scan, by their texts, so two texts with the
+same hash change no figure about deliveries. Publishes without a delivery are found by their hashes alone.
+Workers need numpy, pyarrow and pyroaring, but not this package.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from spark_reports.audit.columns import GROUP, IDENTITY, KIND_NAMES, UNITS
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
-from spark_reports.audit.numbered import counts, files, grouping, keys, lost, selection
+from spark_reports.audit.numbered import counts, files, grouping, hashing, keys, lost, selection
 from spark_reports.audit.numbered.files import FileScan
 from spark_reports.audit.numbered.local_files import INTEGERS, parts_of, source_of
 from spark_reports.audit.rows import completed, named, timed
@@ -48,18 +50,19 @@ _GROUPS = StructType(
 _ABSENT = ("consumer", "delivery_count", "text", "corrupt")
 _AGAIN = pa.schema([(name, pa.string()) for name in IDENTITY])
 
-for _module in (grouping, keys, counts, selection, lost, files):
+for _module in (grouping, hashing, keys, counts, selection, lost, files):
     cloudpickle.register_pickle_by_value(_module)
 
 
 class Numbered:
-    """Two scans of raw rows, whose keys are the integers of the column `key`."""
+    """Two scans of raw rows, whose keys are the integers or texts of the column `key`."""
 
     def __init__(
         self, raw: DataFrame, key: str, mapping: Mapping, files: Sequence[InputFile], groups_most: int
     ) -> None:
         self.spark: SparkSession = raw.sparkSession
         self.raw, self.key, self.mapping, self.files = raw, key, mapping, files
+        self.hashed = isinstance(raw.schema[key].dataType, StringType)
         scoped = key == POSITION and mapping.positions != SHARED and mapping.identity != MESSAGE_ID
         kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
         self.rules = (kinds, scoped, SPELLINGS * groups_most)
@@ -75,6 +78,10 @@ class Numbered:
         """The result of the first scan, small enough to be kept."""
         parts = self._scanned(counts.FirstScan(*self.rules), counts.PARTIAL)
         return parts.repartition(self._tasks(), *GROUP).mapInArrow(counts.joined, counts.COUNTED)
+
+    def all_have_keys(self, found: DataFrame) -> bool:
+        """Whether every row has a key, from the result of the first scan."""
+        return not found.filter("shape >= 0 and shape % 2 = 0").count()
 
     def not_delivered(self) -> DataFrame:
         """The columns of `losses.not_delivered`, by a scan of their own."""
@@ -111,9 +118,10 @@ class Numbered:
         )
 
     def totals(self, found: DataFrame) -> dict[tuple[str, ...], dict[str, int]]:
-        """Messages and rows of deliveries of each group."""
+        """Messages with one row of a delivery, and rows of deliveries, of each group."""
         made: dict[tuple[str, ...], dict[str, int]] = {}
-        sets = found.filter("shape < 0").select(*GROUP, "lines", "messages")
+        once = F.col("messages") - F.length("again") / F.lit(8)
+        sets = found.filter("shape < 0").select(*GROUP, "lines", once.cast("bigint").alias("messages"))
         for row in sets.toArrow().to_pylist():
             known = made.setdefault(tuple(row[name] for name in GROUP), {"messages": 0, "delivery_rows": 0})
             known["messages"] += row["messages"]
@@ -133,7 +141,7 @@ class Numbered:
 
 
 def repeated_keys(found: DataFrame) -> DataFrame:
-    """The columns of an identity for each key of several rows, from the result of the first scan."""
+    """The columns of an identity for each integer of several rows, from the result of the first scan."""
     sets = found.filter("shape < 0").select(*GROUP, F.col("cluster").alias("scope"), "again")
     return sets.mapInArrow(_identities, ", ".join(f"{name} string" for name in IDENTITY))
 
@@ -154,10 +162,12 @@ def _feed(rows: DataFrame, key: str, consumers: bool) -> DataFrame:
     for number, name in enumerate(CODES, start=1):
         unit = F.when(F.col("unit") == name, F.lit(number)).otherwise(unit)
     consumer = F.nullif(F.trim(F.col("consumer").cast("string")), F.lit(""))
+    text = isinstance(rows.schema[key].dataType, StringType)
+    numbered = F.nullif(F.trim(F.col(key)), F.lit("")) if text else F.col(key).cast("bigint")
     return rows.select(
         "at_us",
         F.when(F.col("ts").isNull(), F.lit(0)).otherwise(unit).cast("tinyint").alias("code"),
-        F.col(key).cast("bigint").alias("key"),
+        numbered.alias("key"),
         *(_kept(rows, name) for name in grouping.TEXTS),
         *((consumer.alias("consumer"), F.col("delivery_count").try_cast("bigint")) if consumers else ()),
     )

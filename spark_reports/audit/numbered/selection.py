@@ -1,7 +1,8 @@
 """The second scan, inside tasks: rows of repeated messages, and of those whose times are measured.
 
-Rules: the keys of several rows come with the task, as sorted numbers of 8 bytes. Times are measured on one
-message in so many, chosen by a hash of its key, so all rows of a message are chosen or none.
+Rules: the keys of several rows come with the task, as sorted numbers of 8 bytes. A text with the hash of
+another is chosen with it. Times are measured on one message in so many, chosen by a hash of its key, so all
+rows of a message are chosen or none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_reports.audit.numbered.grouping import AT, FIRST_TEXT, KEY, TEXTS, Grouping, gathered
+from spark_reports.audit.numbered.hashing import FACTOR, key_numbers
 
 CONSUMER, DELIVERY_COUNT = FIRST_TEXT + len(TEXTS), FIRST_TEXT + len(TEXTS) + 1
 CHOSEN = (
@@ -31,8 +33,6 @@ SCHEMA = pa.schema(
     ]
 )
 PUBLISH, DELIVER, ACK = "publish", "deliver", "ack"
-MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""The multiplier of Knuth's multiplicative hash for 64 bits."""
 
 
 class SecondScan:
@@ -59,7 +59,7 @@ class SecondScan:
         self, batch: pa.RecordBatch, grouping: Grouping, again: dict[tuple[str, str, str, str], np.ndarray]
     ) -> Iterator[pa.RecordBatch]:
         order, starts, numbers = grouping.sorted_groups(batch)
-        keys = batch.column(KEY).fill_null(0).to_numpy().view(np.uint64)[order]
+        keys = key_numbers(batch.column(KEY))[order]
         measured = self._measured(keys)
         repeated = np.zeros(len(order), bool)
         for number, start, end in zip(numbers.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)]):
@@ -77,7 +77,7 @@ class SecondScan:
     def _measured(self, keys: np.ndarray) -> np.ndarray:
         if self.share == 1:
             return np.ones(len(keys), bool)
-        return ((keys * MIXED) >> np.uint64(32)) % np.uint64(self.share) == 0
+        return ((keys * FACTOR) >> np.uint64(32)) % np.uint64(self.share) == 0
 
 
 def _among(keys: np.ndarray, known: np.ndarray | None) -> np.ndarray | bool:
