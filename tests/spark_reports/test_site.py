@@ -134,7 +134,7 @@ def test_a_living_worker_is_left_alone(report: Report) -> None:
     )
     told = Client().get(f"/reports/{report.pk}/status.json").json()
     assert told["state"] == "running"
-    assert told["words"] == "Step 2 of 11: finding. 1 of 4 tasks of the running stage are done."
+    assert told["words"] == "Step 2 of 11: finding. 1 of 4 Spark tasks are done."
     assert post(f"/reports/{report.pk}/again/", "x").status_code == 403
 
 

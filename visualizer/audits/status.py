@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from visualizer.audits.models import Audit
-from visualizer.tasks.waiting import common_status
+from visualizer.tasks.waiting import common_status, words_of_steps
 
 
 def status_of(audit_id: str) -> dict[str, Any]:
@@ -25,19 +25,7 @@ def status_of(audit_id: str) -> dict[str, Any]:
 
 def words(row: Audit) -> str:
     """The state as a sentence."""
-    if row.state == Audit.State.QUEUED:
-        return "Queued."
-    if row.state == Audit.State.RUNNING:
-        if row.cancel_wanted:
-            return "Being cancelled."
-        if not row.step_number:
-            doing = row.step_name or "starting"
-            return f"{doing[0].upper()}{doing[1:]}."
-        tasks = f" {row.tasks_done} of {row.tasks_count} Spark tasks are done." if row.tasks_count else ""
-        return f"Step {row.step_number} of {row.step_count}: {row.step_name}.{tasks}"
-    if row.state == Audit.State.DONE:
-        return headline(row.figures)
-    return row.error or "It failed." if row.state == Audit.State.FAILED else "It was cancelled."
+    return words_of_steps(row, headline(row.figures) if row.state == Audit.State.DONE else "")
 
 
 def headline(figures: dict[str, Any]) -> str:

@@ -16,10 +16,10 @@ from urllib.parse import parse_qsl
 from simulator import ScenarioError, scenario_names
 from simulator.experiments import late_measures, measures_of
 from visualizer.experiments.parameters import Offered, offered
-from visualizer.experiments.reading import TEXT_MOST, problem_of
+from visualizer.experiments.reading import TEXT_MOST
 from visualizer.labs.definitions import builtin_scenario, read_scenario
 from visualizer.live.wire import Refused
-from visualizer.pages.scenario_reading import read_in_turn
+from visualizer.pages.scenario_reading import problem_of, read_in_turn
 from visualizer.setups.form import composed
 from visualizer.setups.reading import values_from
 

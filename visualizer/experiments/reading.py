@@ -14,7 +14,7 @@ from simulator import ScenarioError
 from simulator.experiments import Experiment, read_experiment_text
 from visualizer.experiments.estimate import core_seconds
 from visualizer.live.wire import Refused
-from visualizer.pages.scenario_reading import read_in_turn
+from visualizer.pages.scenario_reading import problem_of, read_in_turn
 
 TEXT_MOST = 262_144
 """Most characters of an experiment's text: two scenarios of the length of the longest sensible one."""
@@ -81,14 +81,3 @@ def _read(text: str) -> Reading:
 def _experiment(text: str) -> Experiment:
     points_most = max(1, min(POINTS_MOST, CHARACTERS_LOADED // max(1, len(text))))
     return read_experiment_text(text, runs_most=RUNS_MOST, points_most=points_most)
-
-
-def problem_of(problem: Any) -> dict[str, Any]:
-    """A problem for the page."""
-    return {
-        "line": problem.line,
-        "column": problem.column,
-        "path": problem.path,
-        "message": problem.what,
-        "hint": problem.right,
-    }

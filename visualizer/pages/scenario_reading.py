@@ -24,6 +24,17 @@ _reader = ThreadPoolExecutor(1, "scenario-reading")
 _waiting = threading.BoundedSemaphore(WAITING_TEXTS)
 
 
+def problem_of(problem: Any) -> dict[str, Any]:
+    """A problem of a text for the page: its place, what is wrong and what would be right."""
+    return {
+        "line": problem.line,
+        "column": problem.column,
+        "path": problem.path,
+        "message": problem.what,
+        "hint": problem.right,
+    }
+
+
 def read_in_turn(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
     """The result or error of `read`, called in a thread. Raises Refused when too many texts wait."""
     return _submitted(read, *given, **how).result()

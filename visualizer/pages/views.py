@@ -25,6 +25,7 @@ from visualizer.live.origin import may_post
 from visualizer.live.wire import LATEST_US, Refused, json_object, problems_counted
 from visualizer.models import Lab
 from visualizer.pages.my_labs import LABS_REQUESTED_MAX
+from visualizer.pages.scenario_reading import problem_of
 from visualizer.questions.arguments import number_in
 from visualizer.questions.questions import refusal
 
@@ -89,21 +90,11 @@ def foreign_origin() -> HttpResponse:
 
 def problems_of(error: ScenarioError) -> dict[str, Any]:
     """Every problem of a scenario's text, as JSON."""
-    problems = [
-        {
-            "line": problem.line,
-            "column": problem.column,
-            "path": problem.path,
-            "message": problem.what,
-            "hint": problem.right,
-        }
-        for problem in error.problems
-    ]
     return {
         "code": "bad-scenario",
         "error": f"The scenario cannot be used: {problems_counted(error.count)}.\n{error}",
         "hint": "Fix every place named and try again.",
-        "problems": problems,
+        "problems": [problem_of(problem) for problem in error.problems],
     }
 
 

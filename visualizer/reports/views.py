@@ -26,7 +26,7 @@ from visualizer.reports.models import Report
 from visualizer.reports.requests import ask_for_report, check_owner
 from visualizer.tasks.files import download_of, page_of
 from visualizer.tasks.posts import NO_STORE, posts, refused_answer
-from visualizer.tasks.waiting import common_status
+from visualizer.tasks.waiting import common_status, words_of_steps
 
 HEADLINE_FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
 
@@ -102,7 +102,7 @@ def _status(report_id: str) -> dict[str, Any]:
     Report.give_up_on_the_silent(report_id)
     report = Report.objects.get(pk=report_id)
     return {
-        **common_status(report, words(report)),
+        **common_status(report, words_of_steps(report, "Done.")),
         "step_number": report.step_number,
         "step_count": report.step_count,
         "step_name": report.step_name,
@@ -120,27 +120,6 @@ def _headline(figures: dict[str, Any]) -> dict[str, Any]:
     else:
         subject = "{subscription}, {from} to {to}".format(**figures) + f", {figures['at_us'] / 1e6:.3f} s"
     return {"subject": subject, **{name: figures.get(name) for name in HEADLINE_FIGURES}}
-
-
-def words(report: Report) -> str:
-    """The state as a sentence."""
-    if report.state == Report.State.QUEUED:
-        return "Queued."
-    if report.state == Report.State.RUNNING:
-        if report.cancel_wanted:
-            return "Being cancelled."
-        if not report.step_number:
-            doing = report.step_name or "starting"
-            return f"{doing[0].upper()}{doing[1:]}."
-        stage = (
-            f" {report.tasks_done} of {report.tasks_count} tasks of the running stage are done."
-            if report.tasks_count
-            else ""
-        )
-        return f"Step {report.step_number} of {report.step_count}: {report.step_name}.{stage}"
-    return {"done": "Done.", "failed": report.error or "It failed.", "cancelled": "It was cancelled."}[
-        report.state
-    ]
 
 
 @require_safe

@@ -13,7 +13,7 @@ from typing import Any
 from simulator import Scenario, ScenarioError
 from visualizer.labs.definitions import YAML_LIMIT, read_scenario
 from visualizer.live.wire import Refused
-from visualizer.pages.scenario_reading import read_in_turn
+from visualizer.pages.scenario_reading import problem_of, read_in_turn
 from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
 
 NO_FAILURE = (
@@ -67,7 +67,7 @@ def read_text(text: str) -> Reading:
     try:
         return Reading(text, read_in_turn(read_scenario, text, None))
     except ScenarioError as error:
-        return Reading(text, None, [_problem(problem) for problem in error.problems])
+        return Reading(text, None, [problem_of(problem) for problem in error.problems])
 
 
 def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
@@ -79,16 +79,6 @@ def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
     reading = read_text("".join(f"{line.text}\n" for line in lines))
     problems = [{**problem, "field": _field_of(problem, lines)} for problem in reading.problems]
     return lines, Reading(reading.text, reading.scenario, _in_words_of_the_form(problems, values))
-
-
-def _problem(problem: Any) -> dict[str, Any]:
-    return {
-        "line": problem.line,
-        "column": problem.column,
-        "path": problem.path,
-        "message": problem.what,
-        "hint": problem.right,
-    }
 
 
 def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:

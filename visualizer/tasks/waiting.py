@@ -28,6 +28,23 @@ def common_status(task: QueuedTask, words: str) -> dict[str, Any]:
     }
 
 
+def words_of_steps(task: Any, done: str) -> str:
+    """The state of a task that counts steps and Spark's tasks, as a sentence; `done` is that of its end."""
+    if task.state == TaskState.QUEUED:
+        return "Queued."
+    if task.state == TaskState.RUNNING:
+        if task.cancel_wanted:
+            return "Being cancelled."
+        if not task.step_number:
+            doing = task.step_name or "starting"
+            return f"{doing[0].upper()}{doing[1:]}."
+        tasks = f" {task.tasks_done} of {task.tasks_count} Spark tasks are done." if task.tasks_count else ""
+        return f"Step {task.step_number} of {task.step_count}: {task.step_name}.{tasks}"
+    if task.state == TaskState.DONE:
+        return done
+    return task.error or "It failed." if task.state == TaskState.FAILED else "It was cancelled."
+
+
 def _words_and_note(task: QueuedTask, words: str) -> tuple[str, str]:
     """The state in words, and a note. Only a queued task has other words than the given ones."""
     if task.state != TaskState.QUEUED:

@@ -31,7 +31,7 @@ from spark_reports.scans import control
 from spark_reports.scans.tasks import Scans
 from spark_reports.steps import Steps
 
-PLAIN = (
+COUNTS = (
     "duplicates",
     "extra_deliveries",
     "redeliveries",
@@ -44,6 +44,7 @@ PLAIN = (
     "skipped",
     "reordered",
 )
+"""Figures of a failover that are numbers of messages or deliveries."""
 
 
 class Counting(Steps):
@@ -278,7 +279,7 @@ def _figure(
         "at_us": row.failover_us,
         "end_us": row.end_us,
         "source_ended_us": source_ended_us,
-        **{name: found.get(name) or 0 for name in PLAIN},
+        **{name: found.get(name) or 0 for name in COUNTS},
         "lost_by_cause": {name: found.get(f"lost_{name}") or 0 for name in fates.LOST_CAUSES},
         "by_cause": {name: by_cause.get(name, 0) for name in names},
         "dedup_window": {"messages": found.get("dedup_messages") or 0, "us": found.get("dedup_us") or 0},

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.protocols.pulsar.counting import COUNTS
 from spark_reports.transforms.places import LEDGER_STEP
 
 PLAIN = (
@@ -15,17 +16,7 @@ PLAIN = (
     "to",
     "mode",
     "at_us",
-    "duplicates",
-    "extra_deliveries",
-    "redeliveries",
-    "lost",
-    "lost_recovered",
-    "stranded",
-    "stranded_unprocessed",
-    "stranded_returned",
-    "expired",
-    "skipped",
-    "reordered",
+    *COUNTS,
     "outage_us",
     "first_delivery_us",
     "caught_up_us",

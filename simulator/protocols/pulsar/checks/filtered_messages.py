@@ -18,6 +18,7 @@ from simulator.checks.stretch import Rows, Stretch, position
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.scenario.strategies import may_sync_acks
 from simulator.scenarios.model import Scenario
 
 COVERING = ("subscription.created", "update.applied")
@@ -33,9 +34,7 @@ class FilteredMessages(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.synchronised = bool(scenario.tenants) or any(
-            spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
-        )
+        self.synchronised = may_sync_acks(scenario)
         self.gone = AckedExpiredOrSkipped()
 
     def copy_into(self, copy: Self) -> None:

@@ -13,6 +13,7 @@ from simulator.checks.stretch import Stretch, position, position_words
 from simulator.protocols.pulsar.checks.cursors import NOWHERE
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.scenario.strategies import may_sync_acks
 from simulator.scenarios.model import Scenario
 
 _SERVING = (
@@ -109,9 +110,7 @@ class StateAsSent(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.watching = bool(scenario.tenants) or any(
-            spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
-        )
+        self.watching = may_sync_acks(scenario)
         # seq of the request -> (from, to, topic, subscription, place, entries beyond)
         self.on_the_way: dict[int, tuple[int, ...]] = {}
         self.taken: dict[tuple[int, ...], int] = {}  # (from, to, topic, subscription) -> seq of the request

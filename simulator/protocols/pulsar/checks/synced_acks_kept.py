@@ -21,6 +21,7 @@ from simulator.checks.stretch import Rows, Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.scenario.strategies import may_sync_acks
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import PARTITION_SUFFIX
 from simulator.trace.registry import NULL
@@ -58,9 +59,7 @@ class SyncedAcksKept(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.synchronised = bool(scenario.tenants) or any(
-            spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
-        )
+        self.synchronised = may_sync_acks(scenario)
         # (cluster, topic, subscription) -> peer -> (place, messages)
         self.synced: dict[tuple[int, int, int], dict[int, tuple[int, Messages]]] = {}
         # the same and client -> peer -> messages

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.protocols.pulsar.events import MARKER_TYPES
-from simulator.protocols.pulsar.markers import codec
 from simulator.protocols.pulsar.markers.entries import REQUEST, SNAPSHOT, UPDATE, Marker
-from simulator.protocols.pulsar.views.inspection import MARKER_KIND, ORIGIN_KIND
+from simulator.protocols.pulsar.views.inspection import MARKER_KIND, ORIGIN_KIND, described_marker
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.recorded.model import RecordedReplicator
@@ -90,20 +89,7 @@ def marker(run: RunView, number: int) -> dict:
     if written is None:
         raise ValueError(f"marker {number} has not been written yet")
     found = _put_together(trace, run.seq, written)
-    payload = found.payload()
-    return {
-        "number": number,
-        "type": found.type,
-        "cluster": found.origin,
-        "snapshot": found.snapshot,
-        "subscription": found.subscription,
-        "published_us": found.published_us,
-        "size_bytes": found.size_bytes,
-        "bytes_hex": payload.hex(),
-        "metadata_hex": found.metadata().hex(),
-        "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
-        "travels": travels,
-    }
+    return described_marker(found, number, travels)
 
 
 def _put_together(trace: Trace, upto_seq: int, written: dict[str, Any]) -> Marker:

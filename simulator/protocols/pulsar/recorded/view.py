@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.views.view import (
     LEDGERS_MAX,
-    PENDING_MAX,
     RANGES_MAX,
     TEXT_CHARACTERS_MAX,
     UNACKED_MAX,
+    pending_snapshots,
 )
 from simulator.system.links import shown
 
@@ -84,19 +84,7 @@ def _controller(controller: RecordedController) -> dict[str, Any]:
         "started_us": controller.started_us,
         "period_us": controller.period_us,
         "last_completed_us": controller.last_completed_us,
-        "pending": [
-            {
-                "snapshot": builder.snapshot,
-                "started_us": builder.started_us,
-                "round": builder.round,
-                "missing": list(builder.missing),
-                "answers": {
-                    name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())
-                },
-            }
-            for builder in list(controller.pending.values())[-PENDING_MAX:]
-        ],
-        "pending_total": len(controller.pending),
+        **pending_snapshots(list(controller.pending.values())),
     }
 
 

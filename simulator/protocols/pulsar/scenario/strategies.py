@@ -34,6 +34,13 @@ class PulsarStrategy(Strategy):
         return self.name if self.snapshots or self.synchronises else "none"
 
 
+def may_sync_acks(scenario: Scenario) -> bool:
+    """Whether a subscription may synchronise its acks: as declared, or when its tenant is migrated."""
+    return bool(scenario.tenants) or any(
+        spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
+    )
+
+
 STRATEGIES: tuple[PulsarStrategy, ...] = (
     PulsarStrategy(
         "local",

@@ -14,6 +14,7 @@ from simulator.protocols.pulsar.markers import codec
 from simulator.protocols.pulsar.pulsar import Pulsar
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.markers.entries import Marker
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.storage.roles import TopicInCluster
     from simulator.system.run_view import RunView
@@ -107,9 +108,14 @@ def marker(run: RunView, number: int) -> dict:
     if not 1 <= number <= runtime.marker_count:
         raise ValueError(f"there is no marker {number} yet: there are {runtime.marker_count}")
     found = runtime.markers[number - 1]
-    payload = found.payload()
     column = run.trace.columns(0, run.seq, names=("marker",))["marker"]
     seqs = np.flatnonzero(column == number).tolist()
+    return described_marker(found, number, [run.trace.row(seq) for seq in seqs])
+
+
+def described_marker(found: Marker, number: int, travels: list[dict[str, Any]]) -> dict[str, Any]:
+    """A marker's fields, bytes and content, with the rows about its replication."""
+    payload = found.payload()
     return {
         "number": number,
         "type": found.type,
@@ -121,7 +127,7 @@ def marker(run: RunView, number: int) -> dict:
         "bytes_hex": payload.hex(),
         "metadata_hex": found.metadata().hex(),
         "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
-        "travels": [run.trace.row(seq) for seq in seqs],
+        "travels": travels,
     }
 
 

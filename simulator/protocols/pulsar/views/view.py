@@ -5,6 +5,7 @@ Reads, never writes. Lists are bounded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
@@ -141,6 +142,13 @@ def _controller(controller: SnapshotController) -> dict[str, Any]:
         "started_us": controller.started_us,
         "period_us": controller.period_us,
         "last_completed_us": controller.building.last_completed_ms * 1000 or None,
+        **pending_snapshots(list(controller.pending.values())),
+    }
+
+
+def pending_snapshots(pending: Sequence[Any]) -> dict[str, Any]:
+    """The newest pending snapshots of a controller, and how many there are."""
+    return {
         "pending": [
             {
                 "snapshot": builder.snapshot,
@@ -151,9 +159,9 @@ def _controller(controller: SnapshotController) -> dict[str, Any]:
                     name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())
                 },
             }
-            for builder in list(controller.pending.values())[-PENDING_MAX:]
+            for builder in pending[-PENDING_MAX:]
         ],
-        "pending_total": len(controller.pending),
+        "pending_total": len(pending),
     }
 
 
