@@ -64,7 +64,7 @@ def test_two_readers_of_one_stream_are_reported_drawn_and_inspected(open_lab):
     asked.get_by_role("button", name="grid/53, delivered at 10.000 s: show its story").click()
     story = page.get_by_role("region", name="Story of a message")
     story.get_by_role("button", name="The progress of ben reaches no leader").click()
-    for words in ("5 of 10", "6.300 s", "The progress of ben reaches no leader (link-cut)."):
+    for words in ("5 of 10", "6.300 s", "The progress of ben reaches no leader: the link is cut."):
         expect(story).to_contain_text(words)
     lab.until("state.at_us === 6300000")
     story.get_by_role("button", name="Close the story").click()

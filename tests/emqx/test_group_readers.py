@@ -1,4 +1,4 @@
-"""Hand-overs, time without a reader and with two, from traces written by hand. Instants are us."""
+"""Handovers, time without a reader and with two, from traces written by hand. Instants are us."""
 
 import pytest
 

@@ -58,6 +58,12 @@ test("repeated moves of a cursor are folded into one line, other rows between th
   assert.deepEqual(lines.map(({ row, times }) => [row.seq, times]), [[3, 1], [4, 3], [5, 1], [6, 1]]);
 });
 
+test("a protocol message that is lost again and again is one line, for each kind and session", () => {
+  const lost = (seq, client, reason) => ({ seq, type: "protocol.lost", client, subscription: "meters", reason, detail: "link-cut" });
+  const lines = foldedRuns([lost(1, "ben", "leader-wanted"), lost(2, "ben", "leader-wanted"), lost(3, "ada", "leader-wanted"), lost(4, "ben", "ping"), lost(5, "ben", "leader-wanted")]);
+  assert.deepEqual(lines.map(({ row, times }) => [row.seq, times]), [[3, 1], [4, 1], [5, 3]]);
+});
+
 test("rows and curve are bounded and keep the newest", () => {
   const rows = addRows([], Array.from({ length: ROWS_KEPT + 10 }, (_, seq) => ({ seq })));
   assert.deepEqual([rows.length, rows.at(-1).seq], [ROWS_KEPT, ROWS_KEPT + 9]);

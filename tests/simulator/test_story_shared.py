@@ -60,7 +60,7 @@ def test_a_story_names_the_events_between_both_deliveries(counted):
     world, group = counted["groups-two-readers"]
     words = [step.words for step in shared_story(world.trace, "meters", group.duplicates_list[0])]
     assert words[4:8] == [
-        "The progress of ben reaches no leader (link-cut).",
+        "The progress of ben reaches no leader: the link is cut.",
         "The leader drops ben (expired).",
         "The leader grants 1/1/meters/heat to ada, from offset 13 on.",
         "ada reads 1/1/meters/heat from offset 13 on.",

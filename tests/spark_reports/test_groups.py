@@ -91,7 +91,7 @@ def test_the_page_describes_both_groups_and_links_to_instants(systems):
         "Every group",
         "Causes of the duplicates",
         "Leases of each stream",
-        "Hand-overs and time without a reader",
+        "Handovers and time without a reader",
         "Streams per session",
         "Two readers at once",
         "Single messages, publish to duplicate",

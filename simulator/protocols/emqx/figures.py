@@ -135,7 +135,7 @@ class StreamFigures:
 class GroupFigures:
     """The figures of one group since it was first declared.
 
-    `gaps_us` are the gaps of its hand-overs, in order of length.
+    `gaps_us` are the gaps of its handovers, in order of length.
     """
 
     __slots__ = ("streams", "gaps_us", "duplicates", "redeliveries", "gone")

@@ -85,10 +85,10 @@ TERMS: tuple[TermSection, ...] = (
                 ),
             ),
             Term(
-                "Hand-over",
+                "Handover",
                 "From the end of one session's lease to the start of the next; 0 when they overlap.",
                 LAB,
-                ("hand-over time", "hand-overs", "longest hand-over"),
+                ("handover time", "handovers", "longest handover"),
             ),
             Term(
                 "Progress",

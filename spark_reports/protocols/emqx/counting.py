@@ -2,7 +2,7 @@
 
 Frames are computed in order, figures are plain values. Rules: this code is independent of
 `simulator.protocols.emqx.verdicts`, and a test compares every figure of both. Frames of the control plane
-(one row per stream, lease or hand-over) are made local once, so that later plans are short. Frames of one row
+(one row per stream, lease or handover) are made local once, so that later plans are short. Frames of one row
 per message stay in Spark.
 """
 

@@ -47,6 +47,15 @@ GROUP_CAUSES: dict[str, tuple[str, str]] = {
 }
 """A heading and a sentence for each cause, in the order of decision."""
 
+LOST = {
+    "loss": "lost on the link",
+    "link-cut": "the link is cut",
+    "node-down": "the node is down",
+    "no-such-process": "its receiver has ended",
+    "command": "lost by a command",
+}
+"""Why a protocol message was not received, by the detail of its row."""
+
 GROUP_EVENTS: dict[str, Callable[[Row], str]] = {
     "message.published": lambda row: (
         f"{row['producer']} publishes {row['producer']}/{row['sequence_id']} to {row['topic']}."
@@ -64,7 +73,7 @@ GROUP_EVENTS: dict[str, Callable[[Row], str]] = {
     "borrower.changed": lambda row: f"{row['client']}'s borrower ended: {row['detail']}.",
     "leader.ended": lambda row: f"Leader {row['count']} ended ({row['reason']}).",
     "leader.elected": lambda row: f"Leader {row['count']} is elected.",
-    "protocol.lost": lambda row: f"The progress of {row['client']} reaches no leader ({row['detail']}).",
+    "protocol.lost": lambda row: f"The progress of {row['client']} reaches no leader: {LOST[row['detail']]}.",
     "link.cut": lambda row: f"The link from {row['cluster']} to {row['peer']} is cut.",
     "link.healed": lambda row: f"The link from {row['cluster']} to {row['peer']} is healed.",
     "node.crashed": lambda row: f"{row['cluster']} crashes, with all its processes.",

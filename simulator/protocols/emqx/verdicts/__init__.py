@@ -1,1 +1,1 @@
-"""Causes of the duplicates of shared groups, lost messages, and hand-overs of streams."""
+"""Causes of the duplicates of shared groups, lost messages, and handovers of streams."""

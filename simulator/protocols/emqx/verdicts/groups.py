@@ -1,4 +1,4 @@
-"""Counting durable shared subscriptions: duplicates by cause, losses, hand-overs of streams.
+"""Counting durable shared subscriptions: duplicates by cause, losses, handovers of streams.
 
 Definitions: docs/counting.md.
 Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate if a client had
@@ -145,7 +145,7 @@ def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> s
 
 
 def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: list[int]) -> None:
-    """Count hand-overs, the time without a reader and the time with two."""
+    """Count handovers, the time without a reader and the time with two."""
     if stream.found_us is None:
         return
     done_us = end_us if stream.done_us is None else stream.done_us

@@ -11,7 +11,7 @@ SUMS = (
     Measure("redeliveries", "redelivered"),
     Measure("lost", "lost"),
     Measure("reordered", "reordered"),
-    Measure("handovers", "hand-overs"),
+    Measure("handovers", "handovers"),
     Measure("unowned_us", "time without a reader", "us"),
 )
 """Sums over the groups of a run."""

@@ -127,7 +127,7 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
         "duplicates",
         "redelivered",
         "lost",
-        "longest hand-over",
+        "longest handover",
         "without a reader",
         "two readers",
     ]
@@ -173,9 +173,9 @@ def six_figures(group: dict[str, Any]) -> Markup:
         (number(group["lost"]), "", "lost", "harm" if group["lost"] else "zero"),
         (
             *_figure(group["handover_us"]["max"]),
-            f"longest of {plural(group['handovers'], 'hand-over', 'hand-overs')}"
+            f"longest of {plural(group['handovers'], 'handover', 'handovers')}"
             if group["handovers"]
-            else "no hand-over",
+            else "no handover",
             "",
         ),
         (
@@ -287,12 +287,12 @@ def _streams(group: dict[str, Any]) -> Markup:
         for one in group["streams_shown"]
     ]
     says = (
-        "A hand-over is from the end of one session's lease of a stream to the start of another's. Time without "
+        "A handover is from the end of one session's lease of a stream to the start of another's. Time without "
         "a reader includes the time before the first lease."
     )
-    heads = ["stream", "discovered, s", "hand-overs", "longest", "without a reader", "two readers at once"]
+    heads = ["stream", "discovered, s", "handovers", "longest", "without a reader", "two readers at once"]
     return section(
-        "Hand-overs and time without a reader",
+        "Handovers and time without a reader",
         says,
         table(heads, rows, ["marked" if one["two_readers_us"] else "" for one in group["streams_shown"]]),
     )

@@ -37,7 +37,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
             "borrower is gone, whether it has messages to read or not."
         ),
     ),
-    *from_glossary("Hand-over", "Without a reader", "Two readers"),
+    *from_glossary("Handover", "Without a reader", "Two readers"),
     ("Reordered", "Delivered after a newer message of the same MQTT client and topic."),
 )
 

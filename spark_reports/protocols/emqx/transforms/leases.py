@@ -206,7 +206,7 @@ def spans(leases: DataFrame, shared: DataFrame) -> DataFrame:
 
 
 def handovers(leases: DataFrame, shared: DataFrame) -> DataFrame:
-    """The hand-overs of streams from one session to another.
+    """The handovers of streams from one session to another.
 
     Columns: STREAM, seq, at_us, source, target, gap_us (time without either of them).
     """
@@ -309,7 +309,7 @@ def _or_none(name: str) -> Column:
 
 
 def percentiles(handovers: DataFrame) -> DataFrame:
-    """Percentiles of the hand-overs' times by nearest rank: GROUP, p50, p95, max."""
+    """Percentiles of the handovers' times by nearest rank: GROUP, p50, p95, max."""
     rank = F.row_number().over(Window.partitionBy(*GROUP).orderBy("gap_us"))
     many = F.count("*").over(Window.partitionBy(*GROUP))
     found = handovers.withColumns({"rank": rank, "many": many})

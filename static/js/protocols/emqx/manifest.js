@@ -10,7 +10,7 @@ import { groupMirror } from "./model/group_mirror.js";
 import { groupSentence } from "./model/group_sentence.js";
 import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";
 import { MARKS } from "./model/marks.js";
-import { GROUP_ROWS } from "./model/row_words.js";
+import { GROUP_ROWS, repeatOf } from "./model/row_words.js";
 import { watchedOfGroups } from "./model/watched.js";
 import { NODE_MESSAGES } from "./pages/node_message_panel.js";
 import { LAYERS } from "./pages/layers_panel.js";
@@ -33,6 +33,7 @@ export const EMQX = {
   },
   mirror: (state, watched) => [...groupMirror(state, watched), linkSection(state)],
   rows: GROUP_ROWS,
+  repeatOf,
   marks: MARKS,
   first_command: "publisher.publish",
   argument_choices: CHOICES,

@@ -40,7 +40,7 @@ export function figuresOf({ figures }) {
   const some = figures.handovers > 0;
   return [
     { name: "streams without a reader", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} of stream time so far`, harm: figures.unowned_now > 0 },
-    { name: "hand-over time", value: some ? span(gap.p50) : "–", note: some ? `median of ${counted(figures.handovers, "hand-over")}; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no hand-over so far", harm: false },
+    { name: "handover time", value: some ? span(gap.p50) : "–", note: some ? `median of ${counted(figures.handovers, "handover")}; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no handover so far", harm: false },
     { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of unacknowledged messages`, harm: figures.duplicates > 0 },
     { name: "streams with two readers", value: whole(figures.two_readers_now), note: figures.two_readers ? `${counted(figures.two_readers, "time")} so far, ${span(figures.two_readers_us)} in all` : "none so far", harm: figures.two_readers_now > 0 },
   ];

@@ -12,6 +12,7 @@ const until = (entry) => (entry === undefined ? "the end" : String(entry));
 const about = (row) => `${row.topic === undefined ? "" : ` of ${row.topic}`}${row.subscription === undefined ? "" : ` in ${row.subscription}`}`;
 const LEASES = { granted: "is granted", revoking: "stops reading", absent: "has released" };
 const ASSIGNED = { granting: "is being granted to", granted: "is granted to", revoking: "is being revoked from", revoked: "is revoked from", free: "is unassigned, before" };
+const LOST = { loss: "on the link", "link-cut": "the link is cut", "node-down": "the node is down", "no-such-process": "its receiver has ended", command: "by a command" };
 const subscribed = (row) => `${row.detail}${row.subscription === undefined ? "" : `, in group ${row.subscription}`}`;
 
 /** @type {Object<string, (row: object) => Array<string | object>>} */
@@ -36,7 +37,7 @@ export const GROUP_ROWS = {
   "store.failed": (row) => [h(`leaders' store unavailable for ${span(row.duration_us)}`)],
   "protocol.sent": (row) => [`${row.reason}${about(row)} sent from ${row.cluster} to ${row.peer} (${row.client})`],
   "protocol.arrived": (row) => [`${row.reason}${about(row)} received by ${row.cluster} (${row.client})`],
-  "protocol.lost": (row) => [h(`${row.reason} lost`), `${about(row)} (${row.client}): ${row.detail}`],
+  "protocol.lost": (row) => [h(`${row.reason} lost`), `${about(row)} (${row.client}): ${LOST[row.detail] ?? row.detail}`],
   "protocol.delayed": (row) => [h(`${row.reason} delayed`), ` by ${span(row.duration_us)}${about(row)} (${row.client})`],
   "protocol.duplicated": (row) => [h(`${row.reason} duplicated`), `${about(row)} (${row.client})`],
   "borrower.changed": (row) => [b(row.client), `'s borrower ${row.count} for ${row.subscription} is ${row.reason}${row.detail ? `: ${row.detail}` : ""}`],
@@ -57,3 +58,8 @@ export const GROUP_ROWS = {
   "borrower.joined": (row) => [`leader of ${row.subscription} added `, b(row.client), ` (borrower ${row.count})`],
   "borrower.dropped": (row) => [`leader of ${row.subscription} dropped ${row.client} (borrower ${row.count}): ${row.reason}`],
 };
+
+/** A lost message that is sent again and again is one line of a list. @returns {string | false} */
+export function repeatOf(row) {
+  return row.type === "protocol.lost" && `${row.client}|${row.subscription}|${row.topic}|${row.reason}|${row.detail}`;
+}

@@ -10,7 +10,7 @@ import { listenToZeroRows, withZeroRows } from "../../../render/zero_rows.js";
 /** Number of clients listed, those with most redeliveries first. */
 const LISTED = 6;
 /** Figures that are added to the table; the others are in it already. */
-const SHOWN = new Set(["hand-over time", "duplicates so far"]);
+const SHOWN = new Set(["handover time", "duplicates so far"]);
 
 export function makeGroupRisk(document, root) {
   const box = required(root, "[data-part=risk]");
