@@ -4,6 +4,7 @@
  */
 
 import { span } from "../../../model/format.js";
+import { reasonWords } from "../../../model/reason_words.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
@@ -19,8 +20,8 @@ const subscribed = (row) => `${row.detail}${row.subscription === undefined ? "" 
 export const GROUP_ROWS = {
   "node.crashed": (row) => [h(`${row.cluster} crashed`), ", with its sessions and leaders"],
   "node.restarted": (row) => [b(row.cluster), " restarted without sessions and leaders"],
-  "session.connected": (row) => [b(row.client), ` connected to ${row.cluster} (${row.reason})`],
-  "session.disconnected": (row) => [row.reason === "closed" ? b(row.client) : h(row.client), ` disconnected (${row.reason})`],
+  "session.connected": (row) => [b(row.client), ` connected to ${row.cluster} (${reasonWords(row.reason)})`],
+  "session.disconnected": (row) => [row.reason === "closed" ? b(row.client) : h(row.client), ` disconnected (${reasonWords(row.reason)})`],
   "session.subscribed": (row) => [b(row.client), ` subscribed to ${subscribed(row)}`],
   "session.unsubscribed": (row) => [b(row.client), ` unsubscribed from ${subscribed(row)}`],
   "group.declared": (row) => [b(row.subscription), ` declared (${row.detail}), starts with messages stored from ${span(row.duration_us)} on`],
@@ -42,12 +43,12 @@ export const GROUP_ROWS = {
   "protocol.duplicated": (row) => [h(`${row.reason} duplicated`), `${about(row)} (${row.client})`],
   "borrower.changed": (row) => [b(row.client), `'s borrower ${row.count} for ${row.subscription} is ${row.reason}${row.detail ? `: ${row.detail}` : ""}`],
   "lease.changed": (row) => [b(row.client), ` ${LEASES[row.reason] ?? row.reason} ${row.topic}${row.reason === "granted" ? ` from ${from(row)}` : ""}`],
-  "chunk.fetched": (row) => [`${row.client} fetched ${row.topic} from ${row.entry} to ${row.to_entry} (${row.reason})`],
+  "chunk.fetched": (row) => [`${row.client} fetched ${row.topic} from ${row.entry} to ${row.to_entry} (${reasonWords(row.reason)})`],
   "progress.told": (row) => [`${row.client} reports ${row.topic} acknowledged up to ${from(row)}`],
-  "leader.elected": (row) => [b(`leader ${row.count}`), ` of ${row.subscription} elected at ${row.cluster} (${row.reason})`],
+  "leader.elected": (row) => [b(`leader ${row.count}`), ` of ${row.subscription} elected at ${row.cluster} (${reasonWords(row.reason)})`],
   "leader.followed": (row) => [`${row.cluster} finds leader ${row.count} of ${row.subscription} at ${row.peer}, its claim valid for ${span(row.duration_us)} more`],
   "election.failed": (row) => [h(`election for ${row.subscription} failed`), ` at ${row.cluster}: ${row.detail}`],
-  "leader.ended": (row) => [h(`leader ${row.count} of ${row.subscription} ended`), `: ${row.reason}`],
+  "leader.ended": (row) => [h(`leader ${row.count} of ${row.subscription} ended`), `: ${reasonWords(row.reason)}`],
   "leader.round": (row) => [`leader ${row.count} of ${row.subscription} assigns ${row.entry} streams to ${row.sequence_id} borrowers`],
   "leader.committed": (row) => [`leader ${row.count} of ${row.subscription} committed ${row.entry} positions`],
   "stream.found": (row) => [`leader of ${row.subscription} found stream ${row.topic}, starts at ${row.entry}`],
@@ -56,7 +57,7 @@ export const GROUP_ROWS = {
   "progress.persisted": (row) => [`committed: ${row.topic} of ${row.subscription} at ${from(row)}`],
   "assignment.changed": (row) => [b(row.topic), ` ${ASSIGNED[row.reason] ?? row.reason} ${row.client} (borrower ${row.count}), at ${from(row)}`],
   "borrower.joined": (row) => [`leader of ${row.subscription} added `, b(row.client), ` (borrower ${row.count})`],
-  "borrower.dropped": (row) => [`leader of ${row.subscription} dropped ${row.client} (borrower ${row.count}): ${row.reason}`],
+  "borrower.dropped": (row) => [`leader of ${row.subscription} dropped ${row.client} (borrower ${row.count}): ${reasonWords(row.reason)}`],
 };
 
 /** A lost message that is sent again and again is one line of a list. @returns {string | false} */

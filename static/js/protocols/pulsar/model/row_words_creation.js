@@ -1,5 +1,7 @@
 /** The lines of the events of namespaces, topics and schemas; `row_words.js` includes them. */
 
+import { reasonWords } from "../../../model/reason_words.js";
+
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
 const shape = (count) => (count ? `with ${count} partitions` : "as a plain topic");
@@ -18,8 +20,8 @@ export const CREATION_ROWS = {
   "policy.changed": (row) => [b(row.reason), ` of ${row.topic ?? "a namespace"} changed in ${row.cluster}: ${row.detail}`],
   "topic.created": (row) => [b(row.topic), ` created in ${row.cluster} ${shape(row.count)}: ${(CREATED_BY[row.reason] ?? (() => row.reason))(row)}`],
   "topic.creation-refused": (row) => [h(`${row.topic} not created`), ` in ${row.cluster}: ${row.detail}`],
-  "topic.partitions-changed": (row) => [b(row.topic), ` has ${row.count} partitions in ${row.cluster} (${row.reason})`],
-  "topic.deleted": (row) => [h(`${row.topic} deleted`), ` in ${row.cluster} (${row.reason})`],
+  "topic.partitions-changed": (row) => [b(row.topic), ` has ${row.count} partitions in ${row.cluster} (${reasonWords(row.reason)})`],
+  "topic.deleted": (row) => [h(`${row.topic} deleted`), ` in ${row.cluster} (${reasonWords(row.reason)})`],
   "replicator.start-refused": (row) => [h(`replicator ${row.cluster} → ${row.peer} of ${row.topic} refused`), `, attempt ${row.count}: ${row.detail}`],
   "replicator.stopped": (row) => [h(`replicator ${row.cluster} → ${row.peer} stops before ${row.ledger}:${row.entry}`), ` while connected: ${row.detail}`],
   "schema.used": (row) => [b(row.producer), ` uses schema ${row.detail ?? "none"} from message ${row.sequence_id} on`],
