@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from pyroaring import BitMap
 
-from simulator.log.cost import cost_of_acknowledging, cursor_with_every_other
 from simulator.log.cursors import Cursor
 from simulator.log.ledgers import TopicLog
 
@@ -24,7 +23,7 @@ LIMIT_BYTES = 256 * 1024
 PROGRAM = """
 import re, resource, sys
 from pathlib import Path
-from simulator.log.cost import cursor_with_every_other
+from tests.simulator.test_log_cursor_cost import cursor_with_every_other
 STATUS = Path("/proc/self/status")
 def peak_bytes():
     if STATUS.exists():
@@ -37,6 +36,16 @@ if sys.argv[2] == "checkpoints":
     checkpoints = [cursor.capture() for cursor in kept for _ in range(1_000)]
 print((peak_bytes() - before) // len(kept))
 """
+
+
+def cursor_with_every_other(entries: int, persist_every: int | None = None) -> Cursor:
+    """A cursor on a log of `entries`, every other one acknowledged, persisted after every so many acks."""
+    cursor = Cursor()
+    for index in range(1, entries, 2):
+        cursor.acknowledge(index)
+        if persist_every is not None and index % (2 * persist_every) == 1:
+            cursor.persist(index)
+    return cursor
 
 
 def bytes_per_cursor(persist_every, extra):
@@ -112,17 +121,3 @@ def test_one_ack_closes_the_hole_below_many_acked_entries():
         cursor.acknowledge(index)
     assert cursor.acknowledge(0)
     assert (cursor.mark_delete, cursor.deleted_count) == (ENTRIES - 1, 0)
-
-
-def test_each_case_of_the_cost_measurement_is_measured():
-    ticks = iter(range(0, 10**9, 1_000))
-    assert cost_of_acknowledging(lambda: next(ticks), entries=200, acks=10) == dict.fromkeys(
-        (
-            "new_hole_with_none",
-            "new_hole_with_many",
-            "in_order_with_none",
-            "in_order_with_many",
-            "closing_a_hole_of_many",
-        ),
-        100.0,
-    )

@@ -96,12 +96,6 @@ class GroupCounting(Steps):
         )
         self.cause_figures = causes.cause_figures(self.explained).collect()
 
-    def run_all(self) -> GroupCounting:
-        """Run all steps."""
-        for step in (self.find_streams, self.judge_deliveries, self.find_causes):
-            step()
-        return self
-
     # --- figures
 
     def figures(self) -> dict[int, dict[str, dict[str, Any]]]:

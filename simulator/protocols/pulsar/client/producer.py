@@ -69,7 +69,6 @@ class Producer:
             self.intervals = interval_sampler(
                 spec.every_us, stream_key(runtime.seed, f"arrivals/{spec.name}")
             )
-        self.key_stream = stream_key(runtime.seed, f"partition/{spec.name}")
         self.replicate_to = (
             -1
             if spec.replicate_to is None
