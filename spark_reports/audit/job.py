@@ -26,7 +26,7 @@ from spark_reports.audit.formats import tables
 from spark_reports.audit.formats.statistics import positions, read_statistics
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
 from spark_reports.audit.mapping import POSITION, SHARED, Mapping
-from spark_reports.audit.numbered.scans import Numbered, repeated_keys
+from spark_reports.audit.numbered.scans import Numbered, not_delivered, repeated_keys
 from spark_reports.audit.page import page
 from spark_reports.audit.readers import read
 from spark_reports.audit.rows import canonical
@@ -239,7 +239,9 @@ class Audit:
         big = self.report["rows"]["readable"] > LOSS_ROWS_MOST and not self.mapping.complete
         if published and not big:
             missing = (
-                self.scans.not_delivered() if self.scans else losses.not_delivered(self.rows, by_position)
+                self.scans.not_delivered()
+                if self.scans
+                else not_delivered(self.rows, by_position, GROUPS_MOST)
             )
             self.report["losses"] = [
                 losses.judged(row.asDict(), self.mapping.complete, self._sampled(), self.unreadable)

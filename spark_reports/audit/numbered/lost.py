@@ -1,8 +1,8 @@
 """A scan for published messages that a subscription never received, inside tasks.
 
-Rules: the same as `losses.not_delivered`. A publish takes 16 bytes, and all of a topic meet in one task,
-since a producer often does not know the partition. By position a message is also identified by partition and
-scope.
+Rules: a producer often does not know the partition, so a message is identified by its topic and key, and all
+of a topic meet in one task, 16 bytes for each publish. By position it is also identified by partition and
+scope. Texts are compared by their hashes.
 """
 
 from __future__ import annotations

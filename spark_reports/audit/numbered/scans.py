@@ -1,9 +1,10 @@
-"""The two scans of a log in Parquet, and what the driver makes of them.
+"""The scans of a log, and what the driver makes of them.
 
 Rules: the first scan gives the overview, messages and rows of every partition, and the keys of several rows.
 The second gives the rows of those keys and the rows whose times are measured. Keys that are texts are counted
 by a hash. Messages with several rows are counted after the second scan, by their texts, so two texts with the
-same hash change no figure about deliveries. Publishes without a delivery are found by their hashes alone.
+same hash change no figure about deliveries. A third scan finds publishes without a delivery, by hashes alone;
+it is the only one for logs that are not all Parquet.
 Workers need numpy, pyarrow and pyroaring, but not this package.
 """
 
@@ -19,13 +20,13 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from spark_reports.audit.columns import GROUP, IDENTITY, KIND_NAMES, UNITS
+from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY, KIND_NAMES, PUBLISH, UNITS
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
 from spark_reports.audit.numbered import counts, files, grouping, hashing, keys, lost, selection
 from spark_reports.audit.numbered.files import FileScan
 from spark_reports.audit.numbered.local_files import INTEGERS, parts_of, source_of
-from spark_reports.audit.rows import completed, named, timed
+from spark_reports.audit.rows import completed, named, of_kinds, timed
 from spark_reports.local import from_rows
 
 CODES = (*UNITS, TEXT)
@@ -77,19 +78,15 @@ class Numbered:
     def first(self) -> DataFrame:
         """The result of the first scan, small enough to be kept."""
         parts = self._scanned(counts.FirstScan(*self.rules), counts.PARTIAL)
-        return parts.repartition(self._tasks(), *GROUP).mapInArrow(counts.joined, counts.COUNTED)
+        return parts.repartition(_tasks(self.spark), *GROUP).mapInArrow(counts.joined, counts.COUNTED)
 
     def all_have_keys(self, found: DataFrame) -> bool:
         """Whether every row has a key, from the result of the first scan."""
         return not found.filter("shape >= 0 and shape % 2 = 0").count()
 
     def not_delivered(self) -> DataFrame:
-        """The columns of `losses.not_delivered`, by a scan of their own."""
-        parts = self._scanned(lost.LossScan(*self.rules, self.key == POSITION), lost.PART)
-        return parts.repartition(self._tasks(), "topic").mapInArrow(lost.not_delivered, lost.NOT_DELIVERED)
-
-    def _tasks(self) -> int:
-        return max(2, int(self.spark.conf.get("spark.sql.shuffle.partitions") or 2))
+        """Publishes without a delivery (`lost.NOT_DELIVERED`) of each subscription, by another scan."""
+        return _met(self._scanned(lost.LossScan(*self.rules, self.key == POSITION), lost.PART))
 
     def overview(self, found: DataFrame) -> list[dict[str, Any]]:
         """The same rows as `counting.overview`, from the result of the first scan."""
@@ -138,6 +135,26 @@ class Numbered:
         scan = selection.SecondScan(*self.rules, again, share)
         chosen = self._scanned(scan, selection.CHOSEN, consumers=True)
         return chosen.withColumn("problem", F.lit(None).cast("string"))
+
+
+def not_delivered(rows: DataFrame, by_position: bool, groups_most: int) -> DataFrame:
+    """The same as `Numbered.not_delivered`, from canonical rows, whose keys are texts."""
+    key = F.concat(F.coalesce("scope", F.lit("")), F.lit("\0"), "key")
+    code = F.lit(0).cast("tinyint")
+    fed = of_kinds(rows, PUBLISH, DELIVER, ACK).select("at_us", code, key, *grouping.TEXTS)
+    kinds = {kind: kind for kind in (PUBLISH, DELIVER, ACK)}
+    scan = lost.LossScan(kinds, False, SPELLINGS * groups_most, by_position)
+    return _met(fed.mapInArrow(scan, lost.PART))
+
+
+def _met(parts: DataFrame) -> DataFrame:
+    """The figures of each topic, whose parts meet in one task."""
+    tasks = _tasks(parts.sparkSession)
+    return parts.repartition(tasks, "topic").mapInArrow(lost.not_delivered, lost.NOT_DELIVERED)
+
+
+def _tasks(spark: SparkSession) -> int:
+    return max(2, int(spark.conf.get("spark.sql.shuffle.partitions") or 2))
 
 
 def repeated_keys(found: DataFrame) -> DataFrame:
