@@ -116,7 +116,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "2": "topics.orders.partitions",
         "4": "commands[1].partitions",
         "5 s": "commands[2].at",
-        "12 s": "commands[3].at",
+        "12 s": "commands[4].at",
         "four": "run:topics.us.orders.partitions",
     },
     "drifted-partitions-before": {**_PIP_433, "5 s": "commands[2].at"},

@@ -8,6 +8,7 @@ from simulator.protocols.pulsar.checks.schema_first import SchemaFirst
 from simulator.protocols.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
 from simulator.protocols.pulsar.creation.start_check import CREATE, START, Verdict
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.replication.connecting import Connecting
 from tests.simulator.checked import broken_claims
 
 SAME_SHAPE, SCHEMA_FIRST = SameShape.claim, SchemaFirst.claim
@@ -64,6 +65,35 @@ def test_a_replicator_that_creates_by_the_remotes_policy_is_detected(monkeypatch
 
     monkeypatch.setattr(catalogue, "create", by_policy)
     assert SAME_SHAPE in broken_claims(CREATION)
+
+
+RECONNECTED = (
+    CREATION.split("commands:")[0]
+    + """commands:
+  - {at: 2s, do: link.cut, link: a -> b}
+  - {at: 2s, do: topic.update-partitions, cluster: b, topic: orders, partitions: 5}
+  - {at: 3s, do: link.heal, link: a -> b}
+"""
+)
+
+
+def test_a_producer_that_reconnects_between_different_shapes_is_correct():
+    assert broken_claims(RECONNECTED) == set()
+
+
+def test_a_load_without_a_start_check_is_detected(monkeypatch):
+    """The producer counts as created although its topic was loaded again."""
+    loaded = RECONNECTED + "  - {at: 4s, do: topic.unload, cluster: a, topic: orders}\n"
+    assert broken_claims(loaded) == set()
+    close = Connecting.close
+
+    def stays_created(self):
+        created, effects = self.created, close(self)
+        self.created = created
+        return effects
+
+    monkeypatch.setattr(Connecting, "close", stays_created)
+    assert broken_claims(loaded) == {SAME_SHAPE}
 
 
 def test_before_pip_433_a_replicator_that_starts_without_the_remote_topic_is_detected(monkeypatch):

@@ -29,11 +29,16 @@ def written(commands=(), until="8s", exists="{a: 2, b: 3}", latency="10ms"):
 
 PARTITIONS_MATCHED = "{at: 1s, do: topic.update-partitions, cluster: a, topic: orders, partitions: 3}"
 CUT = "{at: 2s, do: link.cut, link: a -> b}"
-DRIFTED = "{at: 2100ms, do: topic.update-partitions, cluster: b, topic: orders, partitions: 4}"
-HEALED = "{at: 2200ms, do: link.heal, link: a -> b}"
+EXCLUDED = "{at: 2s, do: namespace.set-clusters, cluster: b, namespace: public/default, clusters: [a]}"
+DELETED = "{at: 2s, do: topic.delete, cluster: b, topic: orders, force: true}"
+FORBIDDEN = (
+    "{at: 1s, do: namespace.set-auto-topic-creation, cluster: b, namespace: public/default, "
+    "allowAutoTopicCreation: false}"
+)
 CRASHED = "{at: 300ms, do: cluster.crash, cluster: b}, {at: 5s, do: cluster.restart, cluster: b}"
 REFUSED = written()
-REFUSED_LATER = written([PARTITIONS_MATCHED, CUT, DRIFTED, HEALED])
+REFUSED_LATER = written([PARTITIONS_MATCHED, EXCLUDED])
+CLOSED = written([PARTITIONS_MATCHED, FORBIDDEN, DELETED], until="80s")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +46,7 @@ REFUSED_LATER = written([PARTITIONS_MATCHED, CUT, DRIFTED, HEALED])
     [
         REFUSED,
         REFUSED_LATER,
+        CLOSED,
         written([CRASHED]),
         written([CUT], until="200s"),
         written(until="300s"),
@@ -61,6 +67,7 @@ REFUSED_LATER = written([PARTITIONS_MATCHED, CUT, DRIFTED, HEALED])
     ids=[
         "refused",
         "refused-later",
+        "closed",
         "crash",
         "cut",
         "long",

@@ -358,23 +358,6 @@ def test_a_topic_level_list_of_one_leaves_the_remote_topic_unchanged():
     assert (shape(world, "r1"), shape(world, "r2")) == (3, 2)
 
 
-def test_running_replicators_of_old_partitions_detect_the_mismatch_when_they_reconnect():
-    world = opened(exists="{r1: 2, r2: 2}", clients=PRODUCER)
-    world.run(SECOND)
-    do(world, "link.cut", link="r1 -> r2")
-    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
-    do(world, "link.heal", link="r1 -> r2")
-    assert rows(world, "topic.creation-refused")[0]["detail"] == "the link r1 -> r2 is cut"
-    world.run(3 * SECOND)
-    parts = replicator(world)["partitions"]
-    assert {one["last_error"] for one in parts.values()} == {
-        (
-            "Can not start replicator because the partitions between local and remote cluster are different. "
-            "local: 3, remote: 2"
-        )
-    }
-
-
 @pytest.mark.parametrize(
     "exists, wanted, code",
     [

@@ -27,6 +27,7 @@ from tests.simulator.engine_runs import MS, do, open_world
 from tests.simulator.test_engine_snapshots import body
 
 PASS, CREATES, REFUSES = Verdict(START), Verdict(CREATE, 4), Verdict(REFUSE, 0, "a-reason", "in words")
+CLOSES = Verdict(REFUSE, 0, "a-reason", "in words", final=True)
 INPUTS = {
     "start": lambda one, now_us: one.start(None, now_us),
     "start, no way": lambda one, now_us: one.start("no connection", now_us),
@@ -36,6 +37,7 @@ INPUTS = {
     "passed": lambda one, now_us: one.checked(PASS, now_us),
     "lacks the topic": lambda one, now_us: one.checked(CREATES, now_us),
     "refused": lambda one, now_us: one.checked(REFUSES, now_us),
+    "refused for good": lambda one, now_us: one.checked(CLOSES, now_us),
     "lost": lambda one, now_us: one.lost("link-cut", True, now_us),
     "lost, not loaded": lambda one, now_us: one.lost("topic-unloaded", False, now_us),
     "close": lambda one, now_us: one.close(),
@@ -56,6 +58,7 @@ TABLE = {
         "passed": (STARTED, [Begin]),
         "lacks the topic": (STARTING, [Order]),
         "refused": (DISCONNECTED, [Retry, Refuse]),
+        "refused for good": (DISCONNECTED, [Refuse]),
         "lost": (DISCONNECTED, [Retry]),
         "lost, not loaded": (DISCONNECTED, []),
         "close": (DISCONNECTED, []),
@@ -69,7 +72,7 @@ TABLE = {
     },
     REMOVED: {"close": ILLEGAL},  # it is no longer among its topic's replicators
 }
-CHECKED = ("passed", "lacks the topic", "refused")
+CHECKED = ("passed", "lacks the topic", "refused", "refused for good")
 """Inputs that come only from a Check, which only a starting replicator requests."""
 
 

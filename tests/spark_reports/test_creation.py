@@ -108,7 +108,7 @@ def test_the_summary_sentence_of_a_run_without_a_failover(systems):
         'us does not replicate orders to eu: <span class="harm">70 messages are waiting</span>.'
         in html.sentence(systems.told["clients-created-it-before"])
     )
-    assert "Every replicator is running at the end, after 8 refusals." in html.sentence(
+    assert "Every replicator is running at the end, after 28 refusals." in html.sentence(
         systems.told["drifted-partitions"]
     )
 
@@ -121,7 +121,7 @@ def test_the_page_describes_every_run(systems):
         "local: 4, remote: 2"
     ) in page
     figure = html.figure(systems.told["drifted-partitions"])
-    assert [trace["y"][-1] for trace in figure["data"]] == [8, 0, 0]
+    assert [trace["y"][-1] for trace in figure["data"]] == [28, 0, 0]
 
 
 def test_replicators_of_a_region_that_is_down_are_listed_as_down_with_it():

@@ -1,11 +1,12 @@
 """Backoff of a replicator after a refused start: 100 ms, doubled up to 60 s, 5 % jitter, no limit.
 
 The rule is that of `AbstractReplicator` and PIP-433. Each refusal row holds how many starts have failed and
-how long the wait is. A start that fails because no link is up has no row but counts in the number, so between
-two refusals the wait has doubled as often as the number grew. A successful start resets the waits, and so
-does a load. The next start is not before the wait is over, and not later than two round trips after it (the
-second is for a request to create). Where clusters, links or topics changed meanwhile or blocked it, it is not
-later than the longest wait after that. Over links without a latency bound, a missing start is not judged.
+how long the wait is; a row without a wait means that it does not try again. A start that fails because no
+link is up has no row but counts in the number, so between two refusals the wait has doubled as often as the
+number grew. A successful start resets the waits, and so does a load. The next start is not before the wait is
+over, and not later than two round trips after it (the second is for a request to create). Where clusters,
+links or topics changed meanwhile or blocked it, it is not later than the longest wait after that. Over links
+without a latency bound, a missing start is not judged.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
+from simulator.trace.registry import NULL
 
 FIRST_US, MOST_US, JITTER_PERCENT = 100_000, 60_000_000, 5
 LONGEST_US = MOST_US * (100 + JITTER_PERCENT) // 100
@@ -77,7 +79,7 @@ class StartRetries(Check):
 
     claim = (
         "A replicator that the start check refused retries after 100 ms, doubled with each failed"
-        " start up to 60 s with 5 % jitter, without end."
+        " start up to 60 s with 5 % jitter, without end, unless its row has no wait."
     )
 
     def begin(self, scenario: Scenario) -> None:
@@ -161,6 +163,9 @@ class StartRetries(Check):
         before = self.waits.get(link, _Waits(base=None))
         if count <= before.failed:
             yield f"was refused for the {count}. time after {before.failed} failed starts"
+        if wait_us == NULL:  # a closed producer does not try again
+            self._wait(link, _Waits(count, None))
+            return
         doubled = _doubled(wait_us)
         if doubled is None:
             yield f"waits {wait_us / 1e6:.3f} s, which is 100 ms doubled no number of times"

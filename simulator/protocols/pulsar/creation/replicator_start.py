@@ -1,9 +1,13 @@
-"""A geo-replicator's start check by its admin client: the check, the requested creation, the refusal."""
+"""A geo-replicator's start check by its admin client: the check, the requested creation, the refusal.
+
+A producer that was created before reconnects by itself, without that check.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
 from simulator.protocols.pulsar.creation import auto_creation, catalogue, policies
 from simulator.protocols.pulsar.creation.start_check import (
     CREATE,
@@ -18,6 +22,7 @@ from simulator.protocols.pulsar.creation.start_check import (
     Verdict,
     judge_by_admin,
     judge_by_producer,
+    judge_by_reconnection,
 )
 from simulator.trace.registry import NULL
 
@@ -63,9 +68,10 @@ def _record_outcome(replicator: ReplicatorOfCreation, outcome: Outcome, error: s
 
 
 def check(replicator: ReplicatorOfCreation) -> Verdict:
-    """Run the start check now, and keep its outcome."""
+    """Run the start check now, and keep its outcome; a reconnection has none."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
+    consistency = runtime.option("topicConsistencyCheck")
     sides = Sides(
         topic.base,
         topic.name,
@@ -76,13 +82,16 @@ def check(replicator: ReplicatorOfCreation) -> Verdict:
         remote.name,
         topic.cluster.creates_remotely,
     )
+    if replicator.connecting.created:
+        full_name = full_topic_name(runtime.scenario.topics[topic.base].namespace, topic.name)
+        nowhere = policies.not_here(remote, topic.base)
+        allowed = nowhere is None and auto_creation.refusal(remote, topic.base) is None
+        return judge_by_reconnection(sides, full_name, nowhere, allowed, consistency)
     by_admin = runtime.option("replicationTopicCreation") != "before"
     verdict = (
         judge_by_admin(sides)
         if by_admin
-        else judge_by_producer(
-            sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck")
-        )
+        else judge_by_producer(sides, auto_creation.refusal(remote, topic.base), consistency)
     )
     local, there = sides.compared
     outcome, code = _OUTCOMES[verdict.action], MISSING if there is None else FOUND

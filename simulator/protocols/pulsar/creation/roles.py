@@ -63,6 +63,12 @@ class TopicOfCreation(TopicInCluster, Protocol):
         """The rows that stored the entries, by index in its log."""
 
 
+class ConnectionOfCreation(Protocol):
+    """A replicator's connection. `created`: its producer was created, and reconnects by itself."""
+
+    created: bool
+
+
 class ReplicatorOfCreation(Protocol):
     """A replicator that requests a topic or a schema from its peer."""
 
@@ -77,6 +83,10 @@ class ReplicatorOfCreation(Protocol):
     checked: Outcome | None
     last_error: str | None
     schemas: ReplicatedSchemas
+
+    @property
+    def connecting(self) -> ConnectionOfCreation:
+        """Its connection."""
 
     @property
     def connection(self) -> int:

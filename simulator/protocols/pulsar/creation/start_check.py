@@ -3,6 +3,7 @@
 Rules: pure functions of the state of both clusters. A shape is a number of partitions, 0 for a plain topic,
 None where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as
 implemented. `judge_by_producer` is the earlier check by the internal producer of a single partition.
+`judge_by_reconnection` is that of a producer that was created before and has lost its connection.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ PASSED, ORDERED, CREATED, REFUSED = "passed", "ordered", "created", "refused"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a check: `shape` to create, or `reason` and `words` of a refusal."""
+    """The verdict of a check: `shape` to create, or `reason` and `words` of a refusal.
+
+    A `final` refusal is not followed by a retry.
+    """
 
     action: str
     shape: int = 0
     reason: str = ""
     words: str = ""
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +144,37 @@ def judge_by_producer(sides: Sides, may_create: str | None, consistency: bool) -
         )
     if may_create is not None:
         return Verdict(REFUSE, 0, "auto-creation-not-allowed", may_create)
+    return Verdict(CREATE, 0)
+
+
+def judge_by_reconnection(
+    sides: Sides, topic: str, nowhere: tuple[str, str] | None, may_create: bool, consistency: bool
+) -> Verdict:
+    """The client's own reconnection, which compares nothing (`ProducerImpl`, `ServerCnx`).
+
+    A missing topic is created as for any producer. `topic` is its full name, `nowhere` why it cannot exist in
+    the peer's namespace (status, sentence), `may_create` whether the peer's policies let clients create it. A
+    topic that does not exist and may not be created closes the producer for good. `consistency` is PIP-414.
+    """
+    if sides.remote_has_name:
+        return Verdict(START)
+    if nowhere is not None and nowhere[0] != "404":
+        return Verdict(REFUSE, 0, "not-created", " ".join(nowhere))
+    if nowhere is not None or not may_create or (sides.partition >= 0 and sides.remote):
+        words = f"Topic not found {topic}" if nowhere is None else nowhere[1]
+        return Verdict(REFUSE, 0, "topic-not-found", words, final=True)
+    if sides.partition < 0 and sides.remote:
+        return Verdict(
+            REFUSE,
+            0,
+            "remote-partitioned",
+            f"Found partitioned metadata for non-partitioned topic: {topic}",
+        )
+    if sides.partition >= 0 and consistency:
+        return Verdict(
+            REFUSE,
+            0,
+            "no-partitioned-topic",
+            f"Partition metadata not found for the partitioned topic: {topic}",
+        )
     return Verdict(CREATE, 0)

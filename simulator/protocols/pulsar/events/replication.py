@@ -63,9 +63,10 @@ REPLICATION: tuple[EventType, ...] = (
         ("cluster", "peer", "topic", "count", "duration_us", "reason", "detail"),
         "control",
         (
-            "the start check failed; count starts failed so far, the next is tried after duration_us; "
-            "reason: different-partitions, no-remote-topic, conflict, and before PIP-433 "
-            "remote-partitioned, no-such-partition, no-partitioned-topic, auto-creation-not-allowed"
+            "the start check or a reconnection was refused; count starts failed so far, the next is tried "
+            "after duration_us (none: not again); reason: different-partitions, no-remote-topic, conflict, "
+            "not-created, of reconnections topic-not-found, remote-partitioned, no-partitioned-topic, and "
+            "before PIP-433 also no-such-partition, auto-creation-not-allowed"
         ),
     ),
     EventType(

@@ -3,7 +3,9 @@
 Rules: each method maps one input and the present time to effects. It has no reference to its topic, the link
 or the peer. The states are `AbstractReplicator.State`, where disconnecting takes no time and a removed
 replicator is terminated. A start is ignored unless it is disconnected (`startProducer`). A failed one is
-retried after the backoff, without limit. `number` counts connections: events of an earlier one are ignored.
+retried after the backoff, without limit, but a reconnection may end for good. A producer that was created
+(`created`) reconnects by itself, as any client does. `number` counts connections: events of an earlier one
+are ignored.
 """
 
 from __future__ import annotations
@@ -68,11 +70,11 @@ class Retry(NamedTuple):
 
 
 class Refuse(NamedTuple):
-    """Record that the start check refused the start."""
+    """Record that the start check refused the start; `wait_us` is None if it is not tried again."""
 
     reason: str
     why: str
-    wait_us: int
+    wait_us: int | None
 
 
 Effect = Connect | Check | Order | Begin | Break | Retry | Refuse
@@ -86,6 +88,7 @@ class Connecting:
     state: str = DISCONNECTED
     number: int = 0
     retries: int = 0
+    created: bool = False  # the producer, since this topic was loaded
 
     def become(self, state: str) -> None:
         """Change to a permitted state."""
@@ -114,10 +117,13 @@ class Connecting:
         """The start check has ended with this verdict."""
         if verdict.action == START:
             self.become(STARTED)
-            self.retries = 0
+            self.retries, self.created = 0, True
             return [Begin()]
         if verdict.action == CREATE:
             return [Order(verdict.shape)]
+        if verdict.final:
+            self.become(DISCONNECTED)
+            return [Refuse(verdict.reason, verdict.words, None)]
         return self.refused(verdict.reason, verdict.words, now_us)
 
     def refused(self, reason: str, why: str, now_us: int) -> list[Effect]:
@@ -135,7 +141,7 @@ class Connecting:
 
     def close(self) -> list[Effect]:
         """The topic leaves its broker: a load makes a new replicator with a new backoff."""
-        self.retries = 0
+        self.retries, self.created = 0, False
         return self._end(DISCONNECTED)
 
     def remove(self) -> list[Effect]:

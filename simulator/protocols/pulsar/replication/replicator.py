@@ -123,10 +123,8 @@ class Replicator:
             match effect:
                 case connecting.Connect():
                     base = self.draw_base
-                    round_trip_us = self.link.latency_us(base) + self.back.latency_us(base)
-                    runtime.schedule(
-                        runtime.now_us + round_trip_us, self.rank, self.connected_now, self.connection
-                    )
+                    at_us = runtime.now_us + self.link.latency_us(base) + self.back.latency_us(base)
+                    runtime.schedule(at_us, self.rank, self.connected_now, self.connection)
                 case connecting.Check():
                     verdict = replicator_start.check(self)
                     self._perform(self.connecting.checked(verdict, runtime.now_us), cause)
@@ -167,6 +165,9 @@ class Replicator:
         )
 
     def _note_refused(self, refuse: connecting.Refuse) -> None:
+        if refuse.wait_us is None:  # its producer is closed for good
+            self.last_error, self.next_try_us = refuse.why, None
+            self.failed_starts += 1
         self.runtime.note(
             "replicator.start-refused",
             self.start_seq,
