@@ -270,6 +270,37 @@ def test_the_override_itself_is_validated(kind, number, code):
         assert refused(world, "namespace.set-auto-topic-creation", **given)[0] == code
 
 
+@pytest.mark.parametrize(
+    "given, code",
+    [
+        ({"allowAutoTopicCreation": False, "defaultNumPartitions": 5}, None),
+        ({"allowAutoTopicCreation": False, "allowAutoTopicCreationType": "partitioned"}, None),
+        ({"defaultNumPartitions": 5}, "412"),
+    ],
+)
+def test_an_override_that_forbids_creation_is_not_validated(given, code):
+    """AutoTopicCreationOverrideImpl.validateOverride; pulsar-admin's type is non-partitioned without --type."""
+    result = apart().apply(
+        {"do": "namespace.set-auto-topic-creation", "cluster": "r1", "namespace": NAMESPACE, **given}
+    )
+    assert result.code == code
+
+
+@pytest.mark.parametrize(
+    "command, given, code",
+    [
+        ("namespace.set-clusters", {"clusters": []}, "412"),
+        ("namespace.set-clusters", {"clusters": ["r1", "r9"]}, "403"),
+        ("namespace.set-clusters", {"clusters": ["r1", "r2"]}, "404"),
+        ("namespace.set-auto-topic-creation", {"allowAutoTopicCreationType": "partitioned"}, "412"),
+        ("namespace.set-is-allow-auto-update-schema", {"enabled": True, "enableForReplicator": False}, "400"),
+    ],
+)
+def test_an_invalid_request_is_refused_before_the_namespace_is_looked_for(command, given, code):
+    world = changed(opened(exists="{r1: 0}", replicated=False), "overrides: {r2: {}}", "clusters: [r1]")
+    assert refused(world, command, cluster="r2", namespace=NAMESPACE, **given)[0] == code
+
+
 def test_removing_a_cluster_deletes_the_cursor_and_adding_it_again_starts_at_the_end():
     clients = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
     world = opened(clients=clients)

@@ -270,7 +270,7 @@ def test_a_deleted_remote_topic_is_created_again_by_the_replicator():
     assert (
         shape(world, "r2") == 0
         and replicator(world)["connected"]
-        and rows(world, "topic.created")[-1]["reason"] == "replicator"
+        and rows(world, "topic.created")[-1]["reason"] == "reconnection"
     )
 
 

@@ -172,16 +172,61 @@ def test_a_plain_topic_is_not_copied_but_created_by_the_replicator():
 
 
 def test_errors_of_the_copy_are_only_logged():
-    world = opened(exists="{r2: 3}")
+    world = opened(exists="{r2: 5}")
     do(world, "topic.create", cluster="r1", topic="t", partitions=4)
     world.run(SECOND)
     logged = rows(world, "topic.creation-refused")[0]
-    assert (logged["cluster"], logged["peer"], logged["reason"]) == (
-        "r2",
-        "r1",
-        "copied-request",
-    ) and "already exists" in logged["detail"]
-    assert "local: 4, remote: 3" in replicator(world)["last_error"]
+    assert (logged["cluster"], logged["peer"], logged["reason"]) == ("r2", "r1", "copied-request")
+    assert logged["detail"].startswith("409 This topic already exists: There is an exists topic")
+    assert "local: 4, remote: 5" in replicator(world)["last_error"]
+
+
+def test_a_copy_of_what_exists_already_is_no_error():
+    """It has createLocalTopicOnly, with which an existing partitioned topic is no conflict (#24225)."""
+    world = opened(exists="{r2: 4}")
+    do(world, "topic.create", cluster="r1", topic="t", partitions=4)
+    world.run(SECOND)
+    assert rows(world, "topic.creation-refused") == [] and replicator(world)["connected"]
+    assert world.summary()["violations"] == []
+
+
+@pytest.mark.parametrize(
+    "exists, partitions, code, error",
+    [
+        (4, 4, None, None),
+        (4, 5, None, None),
+        (
+            4,
+            3,
+            "409",
+            "The topic has a max partition index of 3, the number of partitions must be at least 4",
+        ),
+        (0, 4, "409", "This topic already exists"),
+        (4, 0, "409", "This topic already exists"),
+    ],
+)
+def test_creating_an_existing_topic_in_this_cluster_only(exists, partitions, code, error):
+    """AdminResource.internalCreatePartitionedTopic since #24225: the metadata stays as it is."""
+    world = opened(exists=f"{{r1: {exists}}}", replicated=False)
+    result = world.apply(
+        {
+            "do": "topic.create",
+            "cluster": "r1",
+            "topic": "t",
+            "partitions": partitions,
+            "createLocalTopicOnly": True,
+        }
+    )
+    assert (result.code, result.error) == (code, error) and shape(world, "r1") == exists
+
+
+def test_creation_is_copied_to_the_namespaces_clusters_only():
+    """AdminResource.internalCreatePartitionedTopicToReplicatedClustersInBackground."""
+    world = opened(exists="{}", replicated=False, topic_more=", replication: [r1 -> r2]")
+    do(world, "topic.create", cluster="r1", topic="t", partitions=4)
+    world.run(SECOND)
+    assert rows(world, "topic.created", cluster="r2")[0]["reason"] == "replicator"
+    assert world.summary()["violations"] == []
 
 
 def test_creating_an_existing_topic_is_409_and_without_the_namespace_404():
@@ -263,6 +308,17 @@ def test_other_refusals_of_set_replication_clusters(given, code):
     world = opened(replicated=False)
     result = world.apply({"do": "topic.set-replication-clusters", **LIST, **given})
     assert not result.ok and (code is None or result.code == code)
+
+
+@pytest.mark.parametrize("command", ["topic.set-replication-clusters", "topic.remove-replication-clusters"])
+def test_a_topics_list_needs_topic_level_policies(command):
+    """PersistentTopicsBase.preValidation, before it looks for the topic."""
+    world = opened(exists="{}", settings="topicLevelPoliciesEnabled: false")
+    given = LIST if command == "topic.set-replication-clusters" else {"cluster": "r1", "topic": "t"}
+    assert refused(world, command, **given) == (
+        "405",
+        "Topic level policies is disabled, to enable the topic level policy and retry.",
+    )
 
 
 def test_refusals_of_a_global_list():
@@ -358,13 +414,49 @@ def test_a_topic_level_list_of_one_leaves_the_remote_topic_unchanged():
     assert (shape(world, "r1"), shape(world, "r2")) == (3, 2)
 
 
+def test_a_global_list_does_not_decide_who_gets_more_partitions():
+    """PersistentTopicsBase.getReplicationClusters reads local policies and the namespace's list."""
+    clusters = "r1: {}, r2: {}, r3: {}"
+    world = opened(
+        exists="{r1: 2, r2: 2, r3: 2}",
+        clusters=clusters,
+        replicated=False,
+        policies="replicationClusters: [r1, r2, r3],",
+    )
+    world.run(SECOND)
+    do(world, "topic.set-replication-clusters", cluster="r3", topic="t", clusters=["r3"])
+    names = ["r1", "r2"]
+    do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=names, **{"global": True})
+    world.run(2 * SECOND)
+    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
+    world.run(3 * SECOND)
+    assert [shape(world, name) for name in ("r1", "r2", "r3")] == [3, 3, 3]
+    assert world.summary()["violations"] == []
+
+
+def test_more_partitions_where_the_cluster_is_only_allowed_stay_there():
+    """The broker answers 422 after it has changed its own metadata."""
+    world = opened(
+        exists="{r1: 2, r2: 2, r3: 2}",
+        clusters="r1: {}, r2: {}, r3: {}",
+        replicated=False,
+        policies="replicationClusters: [r1, r2], allowedClusters: [r1, r2, r3],",
+    )
+    world.run(SECOND)
+    do(world, "topic.update-partitions", cluster="r3", topic="t", partitions=3)
+    world.run(2 * SECOND)
+    assert [shape(world, name) for name in ("r1", "r2", "r3")] == [2, 2, 3]
+    (refused_copy,) = rows(world, "topic.creation-refused")
+    assert refused_copy["detail"] == "422 Local cluster is not part of replicate cluster list"
+
+
 @pytest.mark.parametrize(
     "exists, wanted, code",
     [
         ("{r1: 3, r2: 3}", 2, "422"),
         ("{r1: 2, r2: 2}", 1, "422"),
         ("{r1: 0, r2: 0}", 3, "409"),
-        ("{r2: 0}", 3, "404"),
+        ("{r2: 0}", 3, "409"),
     ],
 )
 def test_partitions_can_only_be_added(exists, wanted, code):
@@ -453,3 +545,31 @@ def test_commands_for_the_lists_of_all_clusters_are_refused_under_namespace_repl
         refused(opened(replicated=False), "replication.add-cluster", topic="t", cluster="r2")[0]
         == "namespace-replication"
     )
+
+
+# --- what counts for a topic that does not exist yet (BrokerService, AdminResource)
+
+PARTITIONED = "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,"
+
+
+def test_with_the_flag_off_no_shape_of_a_remote_topic_is_adopted():
+    """getRemotePartitionedTopicMetadataForAutoCreation asks nobody without PIP-370's switch."""
+    world = opened(
+        exists="{r2: 4}",
+        settings="createTopicToRemoteClusterForReplication: false",
+        policies=PARTITIONED,
+        clients=PRODUCER,
+    )
+    world.run(SECOND)
+    assert shape(world, "r1") == 2 and world.summary()["violations"] == []
+
+
+@pytest.mark.parametrize(
+    "replicated, own, adopted", [(True, "", 4), (False, ", replication: [r1 -> r2]", 2), (False, "", 2)]
+)
+def test_only_the_namespaces_list_names_remotes_to_adopt_from(replicated, own, adopted):
+    world = opened(
+        exists="{r2: 4}", replicated=replicated, topic_more=own, policies=PARTITIONED, clients=PRODUCER
+    )
+    world.run(SECOND)
+    assert shape(world, "r1") == adopted and world.summary()["violations"] == []

@@ -54,7 +54,8 @@ def test_a_reconnecting_producer_creates_a_plain_topic_by_the_peers_policies(fla
         overrides="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2",
     )
     assert shape(world, "r2") == 0 and replicator(world)["connected"]
-    assert rows(world, "topic.created", cluster="r2")[-1]["reason"] == "replicator"
+    assert rows(world, "topic.created", cluster="r2")[-1]["reason"] == "reconnection"
+    assert world.summary()["violations"] == []
 
 
 def test_a_partition_without_its_topic_is_refused_until_the_topic_is_created():

@@ -211,6 +211,24 @@ class Administration:
             else []
         )
 
+    def namespace_remotes(self, cluster: str, base: str) -> list[str]:
+        """The other clusters of its namespace's list; its own keys count in an undeclared namespace."""
+        namespace = self.scenario.topics[base].namespace
+        if namespace not in self.scenario.namespaces:
+            return self.remotes(cluster, base)
+        return sorted(name for name in self.namespace_list(cluster, namespace) if name != cluster)
+
+    def followers(self, cluster: str, base: str) -> list[str]:
+        """Clusters that get more partitions with this one: a global list does not count."""
+        namespace = self.scenario.topics[base].namespace
+        if (cluster, base, "local") in self.lists:
+            listed = self.lists[cluster, base, "local"]
+        elif namespace in self.scenario.namespaces:
+            listed = self.namespace_list(cluster, namespace)
+        else:
+            listed = self.list_in_force(cluster, base)
+        return sorted(name for name in listed if name != cluster) if cluster in listed else []
+
     def answers(self, cluster: str, remote: str) -> bool:
         """Whether a cluster gets a response from another."""
         return remote not in self.down and (cluster, remote) not in self.cut

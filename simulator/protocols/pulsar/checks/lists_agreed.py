@@ -106,6 +106,8 @@ class ListsAgreed(Administered):
         )
 
     def _topic_list(self, cluster: str, topic: str, listed: list[str], everywhere: bool) -> Iterator[str]:
+        if not self.has.setting(cluster, "topicLevelPoliciesEnabled"):
+            yield f"{cluster} has no policies of topics"
         if (cluster, topic) not in self.has.shapes:
             yield f"{cluster} has no such topic"
         present = self.has.namespace_list(cluster, self.has.scenario.topics[topic].namespace)

@@ -71,11 +71,12 @@ class PolicyRequests(Administered):
             return
         if not there:
             yield "there is no such namespace"
-        kind, partitions = given.get("allowAutoTopicCreationType"), given.get("defaultNumPartitions") or 0
-        if command == _CREATION and kind == "non-partitioned" and partitions > 1:
-            yield f"{partitions} partitions are more than a non-partitioned topic has"
-        if command == _CREATION and kind == "partitioned" and not partitions:
-            yield "a partitioned topic has at least one partition"
+        kind, partitions = given.get("allowAutoTopicCreationType"), given.get("defaultNumPartitions")
+        if command == _CREATION and given["allowAutoTopicCreation"]:
+            if kind == "partitioned" and not partitions:
+                yield "a partitioned topic has at least one partition"
+            elif kind != "partitioned" and (partitions or 0) > 1:
+                yield f"{partitions} partitions are more than a non-partitioned topic has"
         own = given.get("enableForReplicator")
         if command == _UPDATES and own is not None and self.has.rule == "before":
             yield "there was no such switch before PIP-433"

@@ -85,7 +85,8 @@ class RequestsCopied(Administered):
             or not has.creates_remotely[cluster]
         ):
             return
-        for remote in has.remotes(cluster, base):
+        copied = row.reason == "topic.create"
+        for remote in has.namespace_remotes(cluster, base) if copied else has.followers(cluster, base):
             self.due[row.reason, cluster, remote, base] = (row.at_us + self.trip_us, partitions)
 
     def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
@@ -93,7 +94,7 @@ class RequestsCopied(Administered):
             if due_us >= now_us:
                 continue
             del self.due[command, cluster, remote, base]
-            if command == "topic.create" or self.has.shapes.get((remote, base)) != partitions:
+            if self.has.shapes.get((remote, base)) != partitions:
                 seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
                 yield (
                     seq,

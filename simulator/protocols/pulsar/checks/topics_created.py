@@ -89,6 +89,12 @@ class AutoCreated(Administered):
         if row.kind == "topic.created" and row.reason == "client":
             return self._created(row)
         if (
+            row.kind == "topic.created"
+            and row.reason == "reconnection"
+            and not self._lets(row.cluster, self.has.base(row.topic))
+        ):
+            return [f"the replicator from {row.peer} created {row.topic} in {row.cluster}, where it may not"]
+        if (
             row.kind == "topic.creation-refused"
             and row.reason == "auto-creation"
             and self._lets(row.cluster, row.topic)
@@ -112,7 +118,8 @@ class AutoCreated(Administered):
             return [f"{made}, where clients may not"]
         _allowed, kind, partitions = has.auto_creation(row.cluster, has.scenario.topics[base].namespace)
         count, whose = partitions if kind == "partitioned" else 0, ""
-        for remote in has.remotes(row.cluster, base) if has.rule == "implemented" else ():
+        asks = has.rule == "implemented" and has.creates_remotely[row.cluster]
+        for remote in has.namespace_remotes(row.cluster, base) if asks else ():
             if has.answers(row.cluster, remote) and (remote, base) in has.shapes:
                 count, whose = has.shapes[remote, base], remote
                 break

@@ -52,6 +52,8 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-clusters: checked as in PIP-433, then replicators start and stop accordingly."""
+    cluster_up(runtime, arguments["cluster"])
+    set_clusters.members(runtime, tuple(arguments["clusters"]))
     cluster = _present(runtime, arguments)
     set_clusters.validate(
         runtime,
@@ -71,25 +73,32 @@ def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> No
 
 
 def set_auto_creation(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """namespace.set-auto-topic-creation: replaces the whole override."""
-    cluster = _present(runtime, arguments)
-    kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
-    if kind == "non-partitioned" and (number or 0) > 1:
-        raise CommandError(
-            "412",
-            (
-                f"{_INVALID}[defaultNumPartitions] is not allowed to be {number} when the type is "
-                f"non-partition."
-            ),
-            "leave it out, or choose partitioned",
-        )
-    if kind == "partitioned" and not number:
-        why = (
+    """namespace.set-auto-topic-creation: replaces the whole override.
+
+    Its type is non-partitioned unless it is given, as in pulsar-admin. An override that forbids creation is
+    not checked (`AutoTopicCreationOverrideImpl.validateOverride`).
+    """
+    cluster_up(runtime, arguments["cluster"])
+    kind = arguments.get("allowAutoTopicCreationType", "non-partitioned")
+    number = arguments.get("defaultNumPartitions")
+    wrong = None
+    if kind == "non-partitioned" and (number or 0) > 1:  # since #25163
+        wrong = f"is not allowed to be {number} when the type is non-partition."
+    elif kind == "partitioned" and not number:
+        wrong = (
             "cannot be null when the type is partitioned."
             if number is None
             else "cannot be less than 1 for partition type."
         )
-        raise CommandError("412", f"{_INVALID}[defaultNumPartitions] {why}", "give the number of partitions")
+    if wrong is not None and arguments["allowAutoTopicCreation"]:
+        raise CommandError(
+            "412",
+            f"{_INVALID}[defaultNumPartitions] {wrong}",
+            "give the number of partitions"
+            if kind == "partitioned"
+            else "leave it out, or choose partitioned",
+        )
+    cluster = _present(runtime, arguments)
     policies.change(
         runtime,
         cluster.name,
@@ -129,11 +138,8 @@ def set_strategy(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 def set_auto_update(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-is-allow-auto-update-schema: for clients, or PIP-433's flag for replicators."""
-    cluster, enabled = _present(runtime, arguments), arguments["enabled"]
-    known = policies.existing(runtime, cluster.name, arguments["namespace"])[
-        "is_allow_auto_update_schema_with_replicator"
-    ]
-    for_replicator = arguments.get("enableForReplicator")
+    cluster_up(runtime, arguments["cluster"])
+    enabled, for_replicator = arguments["enabled"], arguments.get("enableForReplicator")
     if for_replicator is not None and runtime.option("replicationTopicCreation") == "before":
         raise CommandError(
             "400",
@@ -143,9 +149,13 @@ def set_auto_update(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     if enabled and for_replicator is False:
         raise CommandError(
             "400",
-            "Can not enable for all producers but denies for replicators",
+            "Can not enable for all producers but denies for replicators, which is meaningless",
             "disable it for clients too, or leave replicators enabled",
         )
+    cluster = _present(runtime, arguments)
+    known = policies.existing(runtime, cluster.name, arguments["namespace"])[
+        "is_allow_auto_update_schema_with_replicator"
+    ]
     policies.change(
         runtime,
         cluster.name,

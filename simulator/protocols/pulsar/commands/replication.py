@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.commands.named import full_name, topic_here
+from simulator.protocols.pulsar.commands.named import cluster_up, topic_here
 from simulator.protocols.pulsar.commands.topic_shapes import copies_requests
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.protocols.pulsar.creation.policies import GLOBAL, LOCAL
@@ -101,7 +101,7 @@ def set_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
     Except in the proposal, a topic that a remote lacks is created first.
     """
-    cluster, base, listed = topic_here(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
+    cluster, base, listed = _policies_of(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
     _check_list(runtime, cluster, base, listed, arguments["global"])
     shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
     checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.creates_remotely
@@ -172,13 +172,9 @@ def _lacking(runtime: Pulsar, cluster: Cluster, base: str, shape: int, remotes: 
             raise CommandError("500", silent, "heal or restart what is broken")
         far = remote.shape(base)
         if far is not None and far != shape:
-            exists = (
-                f"There is an exists topic {full_name(runtime, base)} with different partitions {far} on "
-                f"the remote cluster {name}"
-            )
             raise CommandError(
                 "412",
-                f"{exists}, you want to create it with partitions {shape}",
+                remote_admin.other_count(remote, base, far, shape),
                 "give both the same number of partitions first",
             )
         nowhere = policies.not_here(remote, base)
@@ -196,14 +192,24 @@ def _lacking(runtime: Pulsar, cluster: Cluster, base: str, shape: int, remotes: 
 
 
 def remove_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.remove-replication-clusters."""
-    cluster, base = topic_here(runtime, arguments), arguments["topic"]
+    """topic.remove-replication-clusters: nothing changes where the topic has no list of its own."""
+    cluster, base = _policies_of(runtime, arguments), arguments["topic"]
     scope = GLOBAL if arguments["global"] else LOCAL
-    if (cluster.name, base, scope) not in runtime.policies.lists:
+    cause = begin(code="204")
+    if (cluster.name, base, scope) in runtime.policies.lists:
+        _change_everywhere(runtime, cluster, base, scope, None, cause)
+
+
+def _policies_of(runtime: Pulsar, arguments: dict) -> Cluster:
+    """The cluster of the arguments, where their topic can have policies (preValidation)."""
+    cluster = cluster_up(runtime, arguments["cluster"])
+    if not cluster.setting("topicLevelPoliciesEnabled"):
         raise CommandError(
-            "404", f"{base} has no {scope} replication list of its own in {cluster.name}", "set one first"
+            "405",
+            "Topic level policies is disabled, to enable the topic level policy and retry.",
+            f"turn topicLevelPoliciesEnabled on in {cluster.name}",
         )
-    _change_everywhere(runtime, cluster, base, scope, None, begin(code="204"))
+    return topic_here(runtime, arguments)
 
 
 def _change_everywhere(
@@ -236,7 +242,7 @@ def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
         return
     _allowed, kind, partitions = policies.auto_creation(cluster, namespace)
     shape = partitions if kind == "partitioned" else 0
-    if runtime.option("replicationTopicCreation") == "implemented":
+    if runtime.option("replicationTopicCreation") == "implemented" and cluster.creates_remotely:
         for name in sorted(set(policies.namespace_list(runtime, cluster.name, namespace)) - {cluster.name}):
             there = policies.of_namespace(runtime, name, namespace)
             if (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.client import connecting
-from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found, topic_here
+from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.protocols.pulsar.shadow.connecting import STARTED
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def _copies(cluster: Cluster, base: str) -> list[str]:
-    """Clusters to which requests about a topic are copied."""
-    return policies.remotes(cluster.runtime, cluster.name, base)
-
-
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.create: in this cluster, and a partitioned one in the background where it replicates to.
+    """topic.create: in this cluster, and a partitioned one in the background where its namespace replicates.
 
-    The proposal creates it only in this cluster.
+    The proposal creates it only in this cluster. With `createLocalTopicOnly` an existing partitioned topic is
+    no conflict, and stays as it is (`AdminResource.internalCreatePartitionedTopic`, #24225).
     """
     cluster, base, partitions = (
         cluster_up(runtime, arguments["cluster"]),
@@ -46,8 +42,8 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             if nowhere[0] == "404"
             else f"put {cluster.name} on the replication list",
         )
-    shape = cluster.shape(base)
-    if shape is not None:
+    shape, local_only = cluster.shape(base), arguments["createLocalTopicOnly"]
+    if shape is not None and not (shape and partitions and local_only):
         raise CommandError(
             "409",
             "This topic already exists",
@@ -63,9 +59,12 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
                 f"partitions"
             ),
         )
-    copies = partitions > 0 and not arguments["createLocalTopicOnly"] and copies_requests(runtime, cluster)
-    seq = catalogue.create(cluster, base, partitions, "command", begin(code="204"))
-    for peer in _copies(cluster, base) if copies else ():
+    copies = partitions > 0 and not local_only and copies_requests(runtime, cluster)
+    seq = begin(code="204")
+    if shape is not None:
+        return
+    seq = catalogue.create(cluster, base, partitions, "command", seq)
+    for peer in policies.namespace_remotes(runtime, cluster.name, base) if copies else ():
         runtime.remote_admin.send(runtime.remote_admin.create, cluster.name, peer, base, partitions, seq)
 
 
@@ -151,15 +150,20 @@ def _inbound(runtime: Pulsar, topic: Topic) -> int:
 def update_partitions(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.update-partitions: more in this cluster and in the clusters that it replicates to.
 
-    A request with the present count adds none, but is also copied to them.
+    A request with the present count adds none, but is also copied to them. A topic that does not exist is no
+    partitioned one.
     """
-    cluster, base, wanted = topic_here(runtime, arguments), arguments["topic"], arguments["partitions"]
+    cluster, base, wanted = (
+        cluster_up(runtime, arguments["cluster"]),
+        arguments["topic"],
+        arguments["partitions"],
+    )
     shape = cluster.shape(base)
     if not shape:
         raise CommandError(
             "409",
             f"Topic {full_name(runtime, base)} is not the partitioned topic.",
-            f"{cluster.name} has a non-partitioned one; only a partitioned topic can get more",
+            f"{cluster.name} has {catalogue.words_of(shape)}; only a partitioned topic can get more",
         )
     if wanted < shape:
         raise CommandError(
@@ -178,7 +182,13 @@ def update_partitions(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     if wanted > shape:
         seq = catalogue.grow(cluster, base, wanted, "command", seq)
         remote_admin.use_new_partitions(runtime, cluster, base, seq)
-    for peer in _copies(cluster, base):
+    peers = policies.followers(runtime, cluster.name, base)
+    if peers is None:
+        why = "422 Local cluster is not part of replicate cluster list"
+        runtime.note(
+            "topic.creation-refused", seq, cluster.number, None, base, None, remote_admin.COPIED, why
+        )
+    for peer in peers or ():
         runtime.remote_admin.send(runtime.remote_admin.grow, cluster.name, peer, base, wanted, seq)
 
 

@@ -59,10 +59,14 @@ def auto_partitions(cluster: BaseCluster[TopicOfCatalogue], base: str) -> int:
 
 
 def _remote_shape(cluster: BaseCluster[TopicOfCatalogue], base: str) -> tuple[int | None, str | None]:
-    """The shape that a remote cluster has, and its name; queried in sorted order since #25312."""
+    """The shape that a remote cluster has, and its name; queried in sorted order since #25312.
+
+    Only the namespace's list counts, and PIP-370's switch (`BrokerService`,
+    getRemotePartitionedTopicMetadataForAutoCreation).
+    """
     runtime = cluster.runtime
-    if runtime.option("replicationTopicCreation") == "implemented":
-        for peer in policies.remotes(runtime, cluster.name, base):
+    if runtime.option("replicationTopicCreation") == "implemented" and cluster.creates_remotely:
+        for peer in policies.namespace_remotes(runtime, cluster.name, base):
             remote = runtime.clusters[peer]
             if remote.up and runtime.links[cluster.name, peer].up and remote.shape(base) is not None:
                 return remote.shape(base), peer

@@ -63,7 +63,7 @@ def create(
 ) -> int:
     """Create a topic that is missing here; returns the seq of its `topic.created` row.
 
-    `reason` is the source of the request (client, command, replicator, copied-request,
+    `reason` is the source of the request (client, command, replicator, reconnection, copied-request,
     set-replication-clusters), `peer` the cluster that the request came from, `client` the client that
     connected.
     """

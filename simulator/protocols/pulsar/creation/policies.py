@@ -170,6 +170,36 @@ def remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
     )
 
 
+def namespace_remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
+    """The other clusters of a namespace's list, sorted: those that count for a topic that is missing here.
+
+    It has no policies of its own then. In a namespace that no scenario declares, topics replicate by their
+    own keys.
+    """
+    namespace = runtime.scenario.topics[base].namespace
+    if namespace not in runtime.scenario.namespaces:
+        return remotes(runtime, cluster, base)
+    return sorted(other for other in namespace_list(runtime, cluster, namespace) if other != cluster)
+
+
+def followers(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str] | None:
+    """The clusters that get more partitions with this one, sorted; None where the list lacks this one.
+
+    A global policy does not count (`PersistentTopicsBase`, getReplicationClusters).
+    """
+    local, namespace = (
+        runtime.policies.lists.get((cluster, base, LOCAL)),
+        runtime.scenario.topics[base].namespace,
+    )
+    if local is not None:
+        listed = local
+    elif namespace in runtime.scenario.namespaces:
+        listed = namespace_list(runtime, cluster, namespace)
+    else:
+        listed = replication_list(runtime, cluster, base)
+    return sorted(other for other in listed if other != cluster) if cluster in listed else None
+
+
 def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
     """Whether a topic is not allowed in a cluster (PersistentTopic).
 

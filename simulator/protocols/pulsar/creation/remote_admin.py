@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import Handler
+from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies
 from simulator.protocols.pulsar.creation.policies import GLOBAL
@@ -61,16 +62,9 @@ class RemoteAdmin:
         if nowhere is not None:
             self._log(cluster, source, base, cause, " ".join(nowhere))
         elif there is not None:
-            self._log(
-                cluster,
-                source,
-                base,
-                cause,
-                (
-                    f"409 This topic already exists: {catalogue.words_of(there)}, asked for "
-                    f"{catalogue.words_of(partitions)}"
-                ),
-            )
+            if there != partitions:
+                why = other_count(cluster, base, there, partitions)
+                self._log(cluster, source, base, cause, f"409 This topic already exists: {why}")
         elif (conflict := catalogue.too_few(cluster, base, partitions)) is not None:
             self._log(cluster, source, base, cause, f"409 {conflict}")
         else:
@@ -117,6 +111,15 @@ class RemoteAdmin:
 
     def _log(self, cluster: Cluster, source: str, base: str, cause: int, why: str) -> None:
         self.runtime.note("topic.creation-refused", cause, cluster.number, source, base, None, COPIED, why)
+
+
+def other_count(cluster: Cluster, base: str, there: int, partitions: int) -> str:
+    """A topic of this name has another shape in a remote cluster (`AdminResource`)."""
+    name = full_topic_name(cluster.runtime.scenario.topics[base].namespace, base)
+    return (
+        f"There is an exists topic {name} with different partitions {there} on the remote cluster "
+        f"{cluster.name}, you want to create it with partitions {partitions}"
+    )
 
 
 def why_silent(cluster: Cluster, remote: Cluster) -> str | None:

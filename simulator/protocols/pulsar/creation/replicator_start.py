@@ -122,16 +122,16 @@ def create_remote(replicator: ReplicatorOfCreation, connection: int, shape: int)
     by_name = shape == 0 and topic.partition >= 0
     there = topic.name in remote.topics if by_name else remote.shape(topic.base) is not None
     nowhere = policies.not_here(remote, topic.base)
-    answer = None
+    answer, reason = None, "reconnection" if replicator.connecting.created else "replicator"
     if nowhere is not None:
         answer = "not-created", " ".join(nowhere)
     elif there:
         answer = "conflict", CONFLICT
     elif by_name:
         catalogue.create_by_name(
-            remote, topic.base, topic.name, "replicator", replicator.start_seq, topic.cluster.name
+            remote, topic.base, topic.name, reason, replicator.start_seq, topic.cluster.name
         )
     else:
-        catalogue.create(remote, topic.base, shape, "replicator", replicator.start_seq, topic.cluster.name)
+        catalogue.create(remote, topic.base, shape, reason, replicator.start_seq, topic.cluster.name)
     answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base)
     runtime.schedule(answer_us, replicator.rank, replicator.creation_answered, (connection, answer))

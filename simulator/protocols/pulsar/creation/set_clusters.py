@@ -27,8 +27,8 @@ CHANGE_EVENTS = "__change_events"
 def validate(
     runtime: Pulsar, cluster: Cluster, namespace: str, listed: tuple[str, ...], compare: bool
 ) -> None:
-    """Raises CommandError with the status that the cluster would return."""
-    _the_list_itself(runtime, cluster, namespace, listed)
+    """Raises CommandError with the status that the cluster would return, for `members` of a list."""
+    _only_allowed(runtime, cluster, namespace, listed)
     rule = runtime.option("replicationTopicCreation")
     if rule == "before" or (rule == "implemented" and not compare) or cluster.name not in listed:
         return
@@ -65,11 +65,15 @@ def no_peers_together(runtime: Pulsar, listed: tuple[str, ...]) -> None:
                 )
 
 
-def _the_list_itself(runtime: Pulsar, cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
+def members(runtime: Pulsar, listed: tuple[str, ...]) -> None:
+    """Raises 412, 403 or 409 for a list that no namespace can have, which is checked before the namespace."""
     if not listed:
         raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster")
     known_clusters(runtime, listed)
     no_peers_together(runtime, listed)
+
+
+def _only_allowed(runtime: Pulsar, cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
     allowed = policies.existing(runtime, cluster.name, namespace)["allowed_clusters"]
     for name in sorted(listed):
         if allowed and name not in allowed:

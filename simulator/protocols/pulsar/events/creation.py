@@ -29,8 +29,9 @@ CREATION: tuple[EventType, ...] = (
         "control",
         (
             "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, "
-            "client, replicator, copied-request, set-replication-clusters, migration; peer is the cluster "
-            "that asked for it, or whose shape was adopted"
+            "client, replicator, reconnection (of a replicator), copied-request, "
+            "set-replication-clusters, migration; peer is the cluster that asked for it, or whose shape was "
+            "adopted"
         ),
     ),
     EventType(

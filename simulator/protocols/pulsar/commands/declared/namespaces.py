@@ -67,7 +67,7 @@ NAMESPACES: tuple[Command, ...] = (
             Key(
                 "allowAutoTopicCreationType",
                 "choice",
-                "what they create; default: the broker's setting",
+                "what they create; without it non-partitioned topics",
                 choices=TOPIC_TYPES,
             ),
             Key(

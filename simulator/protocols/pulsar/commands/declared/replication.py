@@ -45,7 +45,7 @@ LISTS: tuple[Command, ...] = (
                 default=False,
             ),
         ),
-        refusals=("403", "404", "409", "412", "500", "cluster-down"),
+        refusals=("403", "404", "405", "409", "412", "500", "cluster-down"),
         label="give a topic its own replication list",
         consequence=(
             (
@@ -67,7 +67,7 @@ LISTS: tuple[Command, ...] = (
         "topic.remove-replication-clusters",
         "remove a topic's own replication list: the namespace's applies",
         (ADMIN_CLUSTER, TOPIC, Key("global", "boolean", "the global policy, in all clusters", default=False)),
-        refusals=("404", "cluster-down"),
+        refusals=("404", "405", "cluster-down"),
         label="remove a topic's own replication list",
         consequence="{cluster} uses the namespace's list again.",
     ),

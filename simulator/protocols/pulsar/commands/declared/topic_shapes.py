@@ -106,7 +106,7 @@ SHAPES: tuple[Command, ...] = (
         "topic.update-partitions",
         "add partitions to a topic in one cluster, and in those that it replicates to",
         (ADMIN_CLUSTER, TOPIC, _PARTITIONS),
-        refusals=("404", "409", "412", "422", "cluster-down"),
+        refusals=("409", "412", "422", "cluster-down"),
         label="add partitions in one cluster",
         consequence=(
             "{cluster} gets {partitions|more} partitions, and the clusters that it replicates to are "

@@ -9,6 +9,7 @@ const who = (row) => row.client ?? (row.peer ? `the replicator from ${row.peer}`
 const CREATED_BY = {
   client: (row) => `auto-created for ${row.client}${row.peer ? `, same partition count as in ${row.peer}` : ""}`,
   replicator: (row) => `auto-created for the replicator from ${row.peer}`,
+  reconnection: (row) => `auto-created when the replicator from ${row.peer} reconnected`,
   "copied-request": (row) => `copied from ${row.peer}`,
   "set-replication-clusters": (row) => `replication list of the topic set in ${row.peer}`,
   command: () => "by command",
