@@ -522,7 +522,7 @@ CASES = {
     ),
     "topic.remove-replication-clusters": (
         ([], {"cluster": "a", "topic": "t"}, lambda w: topic(w, "a")["replicators"] == {}),
-        ([], {"cluster": "a", "topic": "t", "global": True}, "404"),
+        ([], {"cluster": "b", "topic": "alone"}, "404"),
     ),
     "schema.upload": (
         ([], None, None),  # see test_creation_schemas.py: the scenario must declare schemas
