@@ -9,6 +9,8 @@ docstring. Out of scope here: non-persistent topics, clusters that share a confi
 as topic policies.
 """
 
+import json
+
 import pytest
 
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS, opened, refused, replicator, schemas, shape
@@ -203,6 +205,21 @@ def test_replication_count_metrics():
     do(world, "topic.create", cluster="r2", topic="t")
     world.run(5 * SECOND)
     assert counts() == (1, 0)
+
+
+def test_receiver_side_replication_stats():
+    """testReceiverSideReplicationStats (#25583): the target of one-way replication shows what comes in.
+
+    `connected` is the outbound side, which there is not.
+    """
+    world = opened(exists="{r1: 0}", clients="producers: {p: {topic: t, cluster: r1, every: 100ms}}")
+    world.run(5 * SECOND)
+    found = json.loads(world.admin("stats", "r2", "t")["text"])["replication"]
+    assert list(found) == ["r1"] and found["r1"]["msgRateIn"] > 9 and found["r1"]["msgThroughputIn"] > 9_000
+    assert found["r1"]["inboundConnectedSince"] == "1970-01-01T00:00:00.04Z"
+    assert (found["r1"]["connected"], found["r1"]["msgInCount"]) == (False, 0)
+    do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
+    assert json.loads(world.admin("stats", "r2", "t")["text"])["replication"] == {}
 
 
 def test_close_topic_after_start_replication_failed():

@@ -152,6 +152,7 @@ def _topic_level(out: Exposition, stats: TopicStats) -> None:
             "delay": oldest_pending_us(topic.replicators[peer]) // 1_000_000 + 0.0,
         }
         for peer, one in tree["replication"].items()
+        if peer in topic.replicators
     }
     for suffix, field in of_replicator:
         _family(out, f"pulsar_replication_{suffix}", labels, "remote_cluster", remotes, field)

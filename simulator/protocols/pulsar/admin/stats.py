@@ -170,7 +170,8 @@ class TopicStats:
             "waitingPublishers": 0,
             "subscriptions": subscriptions,
             "replication": {
-                peer: self._replication(replicator) for peer, replicator in topic.replicators.items()
+                **{peer: self._replication(replicator) for peer, replicator in topic.replicators.items()},
+                **self._inbound_only(),
             },
             **shadow_replication(topic),
             "deduplicationStatus": "Enabled"
@@ -354,6 +355,33 @@ class TopicStats:
             ),
             **({"outboundConnectedSince": instant(replicator.started_us)} if replicator.connected else {}),
         }
+
+    def _inbound_only(self) -> dict[str, dict[str, Any]]:
+        """Clusters whose replicator is connected here and that this topic does not replicate to (#25583)."""
+        topic, found = self.topic, {}
+        for peer, cluster in self.runtime.clusters.items():
+            source = cluster.topics.get(topic.name)
+            inbound = None if source is None else source.replicators.get(topic.cluster.name)
+            if inbound is None or not inbound.connected or peer in topic.replicators:
+                continue
+            number = self.runtime.name(peer)
+            found[peer] = {
+                "msgRateIn": self.rate_in(peer=number),
+                "msgThroughputIn": self.bytes_rate_in(peer=number),
+                "msgInCount": 0,
+                "bytesInCount": 0,
+                "msgRateOut": 0.0,
+                "msgThroughputOut": 0.0,
+                "msgOutCount": 0,
+                "bytesOutCount": 0,
+                "msgRateExpired": 0.0,
+                "msgExpiredCount": 0,
+                "replicationBacklog": 0,
+                "connected": False,
+                "replicationDelayInSeconds": 0,
+                "inboundConnectedSince": instant(inbound.started_us),
+            }
+        return found
 
 
 def _ms(tally: Tally) -> int:
