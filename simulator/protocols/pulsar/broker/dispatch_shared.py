@@ -1,9 +1,11 @@
 """Dispatch to many consumers: Shared (in turn) and Key_Shared (by key).
 
 Rules: messages to redeliver (consumer gone, negative ack, delay over) are queued in `replay`, lowest position
-first, and are sent before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its
-limit, is blocked, without a row. A consumer continues at half the limit or when it requests redelivery, a
-subscription below half (Pulsar's Consumer and dispatcher differ in this).
+first, and are sent before new entries. A consumer at maxUnackedMessagesPerConsumer is sent nothing. It
+continues when it requests redelivery, or at half the limit, which is checked when an entry sent to it is
+acknowledged as a whole (`Consumer.individualAckNormal`). A subscription at its limit reads no new entries
+until less than half is left, and sends those of `replay` meanwhile
+(`PersistentDispatcherMultipleConsumers.readMoreEntries`).
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ class SharedDispatcher(Dispatcher):
         self.delayed: list[tuple[int, int]] = []  # (due, index), a heap
         self.turn = 0
         self.blocked = False
+        self.eased: list[Session] = []  # consumers of which an operator passed over messages just now
 
     # --- consumers connect and disconnect
 
@@ -102,16 +105,21 @@ class SharedDispatcher(Dispatcher):
             self.replay.add(heappop(self.delayed)[1])
         self.dispatch(NULL)
 
+    @property
+    def may_send(self) -> bool:
+        """Whether the subscription may send entries: at its limit only those to redeliver."""
+        return not self.blocked or bool(self.replay)
+
     def dispatch(self, cause: int) -> None:
         """Send while a consumer has permits and entries remain."""
-        if self.busy or self.blocked or not self.sessions:
+        if self.busy or not self.may_send or not self.sessions:
             return
         self.busy = True
         self.tail.end = -1
         turn_messages = self.topic.hot.turn_messages
         session: Session | None = None
         left = sent = 0
-        while not self.blocked:
+        while self.may_send:
             if session is None or left <= 0 or session.blocked or session.permits <= 0:
                 if sent >= DISPATCHED_AT_ONCE:
                     self.dispatch_on(cause)
@@ -151,7 +159,7 @@ class SharedDispatcher(Dispatcher):
                 return index
             self.replay.add(index)  # not readable yet: reading pauses here
             return None
-        return self.next_deliverable(cause)
+        return None if self.blocked else self.next_deliverable(cause)
 
     def _send(self, session: Session, index: int, cause: int) -> int:
         self.pending[index] = session
@@ -164,7 +172,7 @@ class SharedDispatcher(Dispatcher):
             session.blocked = True
             self._note_block("consumer.blocked", session, session.unacked, cause)
         limit = hot.unacked_per_subscription
-        if limit and self.unacked >= limit:
+        if limit and self.unacked >= limit and not self.blocked:
             self.blocked = True
             self._note_block("consumer.blocked", None, self.unacked, cause)
         return sent
@@ -189,16 +197,21 @@ class SharedDispatcher(Dispatcher):
             if session is not None:
                 session.unacked -= 1
                 self.unacked -= 1
+        eased: list[Session] = []
         for index in released:
-            pending.pop(index, None)
+            session = pending.pop(index, None)
+            if session is not None and session.blocked:
+                eased.append(session)
             if redeliveries:
                 redeliveries.pop(index, None)
-        if self._unblock(cause):
+        if self._unblock(cause, eased):
             self.dispatch(cause)
 
     def let_go_up_to(self, index: int) -> None:
         for held in [held for held in self.pending if held <= index]:
-            self._take_from(self.pending.pop(held), held)
+            session = self.pending.pop(held)
+            self.eased.append(session)
+            self._take_from(session, held)
             self.redeliveries.pop(held, None)
 
     def _take_from(self, session: Session, index: int) -> int:
@@ -209,18 +222,20 @@ class SharedDispatcher(Dispatcher):
         return freed
 
     def go_on(self, cause: int) -> None:
-        self._unblock(cause)
+        self._unblock(cause, self.eased)
+        self.eased = []
         self.dispatch(cause)
 
-    def _unblock(self, cause: int, asking: Session | None = None) -> bool:
+    def _unblock(self, cause: int, eased: Sequence[Session] = (), asking: Session | None = None) -> bool:
         """Lift limits that are down to half, and that of a consumer that requested redelivery.
 
-        True when one was lifted.
+        `eased` are the consumers of which a whole entry was acknowledged or passed over. Acks of single
+        messages of a batch do not lift a consumer's limit. True when a limit was lifted.
         """
         lifted = False
         half = self.topic.hot.unacked_per_consumer // 2
         for session in self.sessions:
-            if session.blocked and (session.unacked <= half or session is asking):
+            if session.blocked and (session is asking or (session.unacked <= half and session in eased)):
                 session.blocked = False
                 lifted = True
                 self._note_block("consumer.unblocked", session, session.unacked, cause)
@@ -350,12 +365,12 @@ class KeySharedDispatcher(SharedDispatcher):
 
         An entry that cannot be sent blocks its key, and reading continues for the others.
         """
-        if self.busy or self.blocked or not self.sessions:
+        if self.busy or not self.may_send or not self.sessions:
             return
         self.busy = True
         self.tail.end = -1
         blocked_keys: dict[int, bool] = {}
-        while not self.blocked and any(session.ready for session in self.sessions):
+        while self.may_send and any(session.ready for session in self.sessions):
             index = self._next_index(cause)
             if index is None:
                 break
