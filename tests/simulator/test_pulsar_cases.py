@@ -16,6 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from simulator.scenarios.expectations import broken_expectations
+from simulator.scenarios.settings import SETTINGS
 from tests.simulator.engine_runs import run
 
 CASES = [
@@ -61,3 +62,15 @@ def test_as_in_pulsar(case):
         if path.split(".")[2] in summary["subscriptions"][path.split(".")[1]]
     ]
     assert broken_expectations(expected, summary) == [] and there == [] and summary["violations"] == []
+
+
+def test_defaults_that_5_0_changed_are_those_of_5_0():
+    """Pulsar's guide "Configuration default changes from Pulsar 4.x to 5.0.x", those of them modelled."""
+    changed = {
+        "dispatcherMaxReadBatchSize": 500,
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer": 4_000,
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription": 40_000,
+        "managedLedgerMaxUnackedRangesToPersist": 200_000,
+        "acknowledgmentAtBatchIndexLevelEnabled": True,
+    }
+    assert {name: SETTINGS[name].default for name in changed} == changed

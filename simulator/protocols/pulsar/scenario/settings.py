@@ -187,7 +187,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     _own(
         "keySharedLookAheadMsgInReplayThresholdPerConsumer",
-        2000,
+        4000,
         "integer",
         (
             "messages for each consumer that a Key_Shared subscription reads past those that cannot go "
@@ -197,14 +197,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     _own(
         "keySharedLookAheadMsgInReplayThresholdPerSubscription",
-        20000,
+        40000,
         "integer",
         "the same for all its consumers together",
         minimum=0,
     ),
     _own(
         "dispatcherMaxReadBatchSize",
-        100,
+        500,
         "integer",
         "entries read at once by a dispatcher",
         minimum=1,
