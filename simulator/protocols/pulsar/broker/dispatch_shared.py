@@ -192,12 +192,14 @@ class SharedDispatcher(Dispatcher):
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
         pending, redeliveries = self.pending, self.redeliveries
+        eased: list[Session] = []
         for index in acked:
             session = pending.get(index)
             if session is not None:
                 session.unacked -= 1
                 self.unacked -= 1
-        eased: list[Session] = []
+                if session.blocked and not session.outstanding(index):  # a batch that an Update passed
+                    eased.append(session)
         for index in released:
             session = pending.pop(index, None)
             if session is not None and session.blocked:

@@ -62,8 +62,9 @@ class Subscription:
     # --- lifecycle
 
     def switch_replication(self, enabled: bool, cause: int) -> None:
-        """Set the cursor's property."""
+        """Set the cursor's property; the controller is evaluated even if that changes nothing."""
         if enabled == self.replicated:
+            self.topic.evaluate_controller(cause)
             return
         self.replicated = enabled
         seq = self.runtime.note(
