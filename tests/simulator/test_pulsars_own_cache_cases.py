@@ -56,6 +56,14 @@ def test_pruning_of_older_releases_drops_the_first():
     assert found(cache, 1) is None and found(cache, 2) == 2 and found(cache, 5) == 4
 
 
+def test_a_snapshot_read_again_replaces_itself_in_older_releases():
+    """The cache was a TreeMap by position before #25044: `put` replaces, so nothing else is removed."""
+    cache = cache_of(3, [1, 2, 3], OLDEST_FIRST)
+    again = CachedSnapshot(1, 1, ())
+    assert [old.index for old, _reason in cache.add(again)] == [1] and cache.snapshots[0] is again
+    assert kept(cache) == [1, 2, 3] and found(cache, 3) == 3
+
+
 def test_pruning_step_by_step():
     """testSnapshotCachePruningScenarios.
 

@@ -49,8 +49,14 @@ class SnapshotCache:
         return gone
 
     def _add_oldest_first(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
-        self.snapshots = sorted((*self.snapshots, snapshot), key=lambda kept: kept.index)
-        return [(self.snapshots.pop(0), "cache-rule")] if len(self.snapshots) > self.size_max else []
+        """Add it in order; it replaces one at the same position, which is read again after a reset."""
+        same = [kept for kept in self.snapshots if kept.index == snapshot.index]
+        others = [kept for kept in self.snapshots if kept.index != snapshot.index]
+        self.snapshots = sorted((*others, snapshot), key=lambda kept: kept.index)
+        gone = [(old, "cursor-reset") for old in same]
+        if len(self.snapshots) > self.size_max:
+            gone.append((self.snapshots.pop(0), "cache-rule"))
+        return gone
 
     def _remove_closest(self) -> CachedSnapshot:
         """Drop the inner entry with the smallest distance between its neighbours, the lowest of equals."""
