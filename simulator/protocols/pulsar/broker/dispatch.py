@@ -117,7 +117,8 @@ class Dispatcher:
                 return None
             record = log.records.values[index]
             if record < 0:
-                self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
+                if self.takes_marker(index):
+                    self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
             elif reported and self.subscription.filter.takes(index, record, cause):
                 continue
             elif (
@@ -148,6 +149,10 @@ class Dispatcher:
         if self.tail.check_due and self.tail.check_us == check_us:
             self.tail.check_due = False
             self.dispatch(cause)
+
+    def takes_marker(self, index: int) -> bool:
+        """Whether a marker that was read is filtered now; only a Key_Shared subscription may have to wait."""
+        return True
 
     def postponed(self, index: int, record: int) -> bool:
         """Whether the entry must be sent later; called only on a dispatcher that postpones."""

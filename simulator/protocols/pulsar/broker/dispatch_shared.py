@@ -19,6 +19,7 @@ from pyroaring import BitMap
 
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.broker.dispatch import DISPATCHED_AT_ONCE, Dispatcher
+from simulator.protocols.pulsar.markers.codec import MARKER_PRODUCER
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 KEY_HASHES = 65_536
 _ANY_NUMBER = 1 << 62
+MARKER_SEQUENCE_ID = 0
 POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
 
 
@@ -151,9 +153,12 @@ class SharedDispatcher(Dispatcher):
             self.replay.discard(index)
             if self.subscription.cursor.is_acknowledged(index):
                 continue
-            if self.subscription.filter.reported and self.subscription.filter.takes(
-                index, self.topic.log.records[index], cause
-            ):
+            record = self.topic.log.records[index]
+            if record < 0:
+                if self.takes_marker(index):
+                    self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
+                continue
+            if self.subscription.filter.reported and self.subscription.filter.takes(index, record, cause):
                 continue
             if self.topic.reads is None or self.topic.reads.take(index):
                 return index
@@ -308,7 +313,9 @@ class KeySharedDispatcher(SharedDispatcher):
 
     A key moves to another consumer only when none of its messages is outstanding. Reading skips entries that
     cannot be sent yet, up to a number of entries (#23231). When that many wait, no new entry is read, for any
-    consumer.
+    consumer. A marker is filtered for the consumer that its key belongs to
+    (`filterAndGroupEntriesForDispatching`). All have the same key, so while that consumer has no permits, all
+    markers wait, and the mark-delete does not pass them.
     """
 
     def __init__(self, subscription: Subscription) -> None:
@@ -316,6 +323,7 @@ class KeySharedDispatcher(SharedDispatcher):
         self.ring: list[tuple[int, Session]] = []
         self.held: dict[int, list] = {}  # key -> [session, messages outstanding]
         self.stuck = BitMap()  # in the present dispatch: entries that cannot be sent now
+        self.markers_wait = False  # in the present dispatch: one of them is a marker
 
     def add(self, session: Session, cause: int) -> None:
         points = [
@@ -351,16 +359,22 @@ class KeySharedDispatcher(SharedDispatcher):
         return key if key != NULL else NULL - 1 - record
 
     def _owner(self, key: int) -> Session:
-        hashed = draw(stream_key(0, "key"), key) if key >= 0 else self._hash_without_key(NULL - 1 - key)
-        hashed %= KEY_HASHES
-        place = bisect_left(self.ring, hashed, key=lambda point: point[0])
+        if key >= 0:
+            return self._owner_of_hash(draw(stream_key(0, "key"), key))
+        message, messages = NULL - 1 - key, self.runtime.messages
+        producer = self.runtime.trace.names[messages.producer[message]]
+        return self._owner_of_hash(_hash_without_key(producer, messages.sequence_id[message]))
+
+    def _owner_of_hash(self, hashed: int) -> Session:
+        place = bisect_left(self.ring, hashed % KEY_HASHES, key=lambda point: point[0])
         return self.ring[place % len(self.ring)][1]
 
-    def _hash_without_key(self, message: int) -> int:
-        messages = self.runtime.messages
-        return draw(
-            stream_key(0, self.runtime.trace.names[messages.producer[message]]), messages.sequence_id[message]
-        )
+    def takes_marker(self, index: int) -> bool:
+        owner = self._owner_of_hash(_hash_without_key(MARKER_PRODUCER, MARKER_SEQUENCE_ID))
+        if self.markers_wait or not owner.ready:
+            self.markers_wait = True
+            self.stuck.add(index)
+        return not self.markers_wait
 
     def dispatch(self, cause: int) -> None:
         """Replays first, in order.
@@ -372,6 +386,7 @@ class KeySharedDispatcher(SharedDispatcher):
         self.busy = True
         self.tail.end = -1
         blocked_keys: dict[int, bool] = {}
+        self.markers_wait = False
         while self.may_send and any(session.ready for session in self.sessions):
             index = self._next_index(cause)
             if index is None:
@@ -428,3 +443,8 @@ class KeySharedDispatcher(SharedDispatcher):
             return False
         del self.held[key]
         return True
+
+
+def _hash_without_key(producer: str, sequence_id: int) -> int:
+    """The hash of an entry without key (`Commands.resolveStickyKey`)."""
+    return draw(stream_key(0, producer), sequence_id)
