@@ -35,7 +35,11 @@ POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
 
 
 class SharedDispatcher(Dispatcher):
-    """Round robin, at most dispatcherMaxRoundRobinBatchSize messages to one consumer in a turn."""
+    """Round robin, at most dispatcherMaxRoundRobinBatchSize entries to one consumer in a turn.
+
+    The next turn is the place after the last one in the list of consumers
+    (`AbstractDispatcherMultipleConsumers.getNextConsumer`).
+    """
 
     postpones = True
 
@@ -118,7 +122,7 @@ class SharedDispatcher(Dispatcher):
             return
         self.busy = True
         self.tail.end = -1
-        turn_messages = self.topic.hot.turn_messages
+        turn_entries = self.topic.hot.turn_entries
         session: Session | None = None
         left = sent = 0
         while self.may_send:
@@ -126,26 +130,33 @@ class SharedDispatcher(Dispatcher):
                 if sent >= DISPATCHED_AT_ONCE:
                     self.dispatch_on(cause)
                     break
-                session, left = self._next_session(), turn_messages
+                session, left = self._next_session(), turn_entries
             if session is None:
                 break
             index = self._next_index(cause) if self.replay else self.next_deliverable(cause)
             if index is None:
-                if left == turn_messages:
+                if left == turn_entries:
                     self.turn = self.sessions.index(session)  # chosen, nothing to send: it keeps its turn
                 break
-            left -= self._send(session, index, cause)
+            self._send(session, index, cause)
+            left -= 1
             sent += 1
         self.busy = False
 
     def _next_session(self) -> Session | None:
-        count = len(self.sessions)
+        count, first = len(self.sessions), self.next_turn
         for step in range(count):
-            session = self.sessions[(self.turn + step) % count]
+            place = (first + step) % count
+            session = self.sessions[place]
             if session.permits > 0 and not session.blocked:
-                self.turn = (self.turn + step + 1) % count
+                self.turn = place + 1
                 return session
         return None
+
+    @property
+    def next_turn(self) -> int:
+        """The place of the consumer whose turn is next, if it has permits."""
+        return self.turn if self.turn < len(self.sessions) else 0
 
     def _next_index(self, cause: int) -> int | None:
         while self.replay:  # an empty bitmap is false
@@ -264,7 +275,7 @@ class SharedDispatcher(Dispatcher):
         waiting = (
             self.blocked or self.replay or self.delayed or any(not session.ready for session in self.sessions)
         )
-        turn = self.turn % len(self.sessions)
+        turn = self.next_turn
         return [] if waiting else self.sessions[turn:] + self.sessions[:turn]
 
     def sent_many(self, fresh: int, indices: np.ndarray) -> None:
@@ -272,8 +283,8 @@ class SharedDispatcher(Dispatcher):
 
         Those that are not `fresh` are redeliveries.
         """
-        count = len(self.sessions)
-        for turn, index in enumerate(indices.tolist(), self.turn):
+        count, first = len(self.sessions), self.next_turn
+        for turn, index in enumerate(indices.tolist(), first):
             session = self.sessions[turn % count]
             before = self.pending.get(index)
             if before is not None:
@@ -284,7 +295,8 @@ class SharedDispatcher(Dispatcher):
             session.unacked += 1
         self.unacked += len(indices)
         self.read_index += fresh
-        self.turn = (self.turn + len(indices)) % count
+        if len(indices):
+            self.turn = (first + len(indices) - 1) % count + 1
 
     def released_many(self, indices: np.ndarray) -> None:
         """`release` of these entries of one message each, with no limit to lift."""

@@ -51,7 +51,7 @@ class HotSettings:
     ttl_us: int
     deduplicates: bool
     replicator_queue_entries: int
-    turn_messages: int
+    turn_entries: int
     unacked_per_consumer: int
     unacked_per_subscription: int
     ahead_per_consumer: int
@@ -75,7 +75,7 @@ class HotSettings:
             ttl_us=setting("ttlDurationDefaultInSeconds") * _SECOND_US,
             deduplicates=setting("brokerDeduplicationEnabled"),
             replicator_queue_entries=setting("replicationProducerQueueSize"),
-            turn_messages=setting("dispatcherMaxRoundRobinBatchSize"),
+            turn_entries=setting("dispatcherMaxRoundRobinBatchSize"),
             unacked_per_consumer=setting("maxUnackedMessagesPerConsumer"),
             unacked_per_subscription=setting("maxUnackedMessagesPerSubscription"),
             ahead_per_consumer=setting("keySharedLookAheadMsgInReplayThresholdPerConsumer"),

@@ -214,7 +214,7 @@ SETTINGS: tuple[Setting, ...] = (
         "dispatcherMaxRoundRobinBatchSize",
         20,
         "integer",
-        "messages given to one Shared consumer in a turn",
+        "entries given to one Shared consumer in a turn",
         minimum=1,
         most=BATCH_SETTING_MAX,
     ),
