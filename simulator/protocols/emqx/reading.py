@@ -33,6 +33,7 @@ class Reading:
         "unacked",
         "released",
         "forgotten",
+        "replaced",
         "again",
         "chunk_seq",
         "in_turn",
@@ -61,6 +62,7 @@ class Reading:
         self.unacked: dict[int, None] = {}
         self.released = False  # it is not read any further
         self.forgotten = False  # its progress is not reported any more
+        self.replaced = False  # a later lease has the session's record of the stream (`resuming.py`)
         self.chunk_seq = since_seq  # the row of the chunk in flight
         self.in_turn = False  # private: all earlier generations are read (`generations.py`)
         self.again = False  # the chunk in flight was delivered before, by this session

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
+from simulator.protocols.emqx import resuming
 from simulator.protocols.emqx.agent import Agent
 from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.events import CODE
@@ -37,8 +38,9 @@ _DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledge
 class Session:
     """A session's subscriptions, readings and messages in flight.
 
-    `readings` are by number; `lent` has the borrowed ones by (borrower, stream). `ready` are readings that
-    may have messages to read. `outgoing` is (reading, offset); `in_flight` also has the row of the delivery.
+    `readings` are by number; `lent` has the borrowed ones by (borrower, stream), `records` the latest of each
+    (subscription, stream). `ready` are readings that may have messages to read. `outgoing` is (reading,
+    offset); `in_flight` also has the row of the delivery.
     """
 
     __slots__ = (
@@ -52,6 +54,7 @@ class Session:
         "agent",
         "readings",
         "lent",
+        "records",
         "reading_count",
         "ready",
         "outgoing",
@@ -77,6 +80,7 @@ class Session:
         self.borrower_states: dict[BorrowerId, str] = {}  # the state of each borrower as last written
         self.readings: dict[int, Reading] = {}
         self.lent: dict[tuple[BorrowerId, str], dict[int, Reading]] = {}
+        self.records: dict[tuple[int, str], int] = {}
         self.reading_count = 0
         self.ready: deque[int] = deque()
         self.outgoing: deque[tuple[Reading, int]] = deque()
@@ -120,19 +124,7 @@ class Session:
         self.node, self.state = node, ONLINE
         self.life += 1
         seq = self.system.note("session.connected", cause, node, self.name, "resumed" if known else "new")
-        for reading in list(self.readings.values()):
-            again = sorted(reading.unacked)
-            reading.unacked = {}
-            reading.unsent = reading.heavy = len(again)
-            reading.again = True
-            if again:
-                self._note_chunk(reading, seq, again[0], again[-1] + 1, "again")
-            self.outgoing.extend((reading, offset) for offset in again)
-            if reading.borrower is not None:
-                reading.released = reading.forgotten = True  # a borrowed stream must be granted again
-                self._let_go(reading)
-            elif not again:
-                self.wake(reading.number)
+        resuming.resume(self, seq)
         for number, subscription in self.subscriptions.items():
             if subscription.group is not None:
                 self.agent.borrow(number, subscription, seq)
@@ -162,6 +154,7 @@ class Session:
             if self._quality(reading, offset) > 0:
                 reading.unacked[offset] = None
             reading.unsent = reading.heavy = 0
+        resuming.drop_replaced(self)
         self.outgoing.clear()
         self.in_flight.clear()
         self.ready.clear()
@@ -184,6 +177,7 @@ class Session:
         self.subscriptions.clear()
         self.readings.clear()
         self.lent.clear()
+        self.records.clear()
 
     def _retry(self) -> None:
         assert self.spec.reconnect_us is not None, f"{self.name} does not reconnect"
@@ -237,7 +231,7 @@ class Session:
                 reading.released = True
                 if subscription.group is None:
                     reading.forgotten = True
-                    self._let_go(reading)
+                    self.let_go(reading)
         if subscription.group is not None:
             self.agent.unsubscribe(number, seq)
 
@@ -262,6 +256,7 @@ class Session:
         reading = self.readings[number] = Reading(
             number, subscription, borrower, group, stream, position, cause
         )
+        resuming.note_record(self, reading)
         if borrower is not None:
             self.lent.setdefault((borrower, stream), {})[number] = reading
         self.wake(number)
@@ -337,7 +332,7 @@ class Session:
         if count > 0:
             reading.begin, reading.end = reading.end, reading.end + count
             reading.unsent = count
-            self._note_chunk(
+            self.note_chunk(
                 reading,
                 max(reading.since_seq, stream.stored_seqs[reading.end - 1]),
                 reading.begin,
@@ -357,7 +352,7 @@ class Session:
         else:
             stream.readers[self.name, reading.number] = None
 
-    def _note_chunk(self, reading: Reading, cause: int, first: int, last: int, why: str) -> None:
+    def note_chunk(self, reading: Reading, cause: int, first: int, last: int, why: str) -> None:
         borrower = NULL if reading.borrower is None else reading.borrower[2]
         reading.chunk_seq = self.system.note(
             "chunk.fetched",
@@ -413,18 +408,24 @@ class Session:
 
     def _next_turn(self, reading: Reading) -> None:
         """Continue after a chunk that is fully sent and acknowledged."""
-        self._let_go(reading)
+        self.let_go(reading)
         if not reading.released:
             self.ready.append(reading.number)
 
-    def _let_go(self, reading: Reading) -> None:
+    def let_go(self, reading: Reading) -> None:
         """Remove a reading that is no longer needed, once none of its messages is in flight."""
         if reading.forgotten and not reading.busy:
-            self.readings.pop(reading.number, None)
-            if reading.borrower is None:
-                return
-            beside = self.lent.get((reading.borrower, reading.stream), {})
-            if beside.pop(reading.number, None) is not None and not beside:
+            self.remove(reading)
+
+    def remove(self, reading: Reading) -> None:
+        """Remove a reading with the session's record of its stream."""
+        if self.readings.pop(reading.number, None) is None:
+            return
+        resuming.forget_record(self, reading)
+        if reading.borrower is not None:
+            beside = self.lent[reading.borrower, reading.stream]
+            del beside[reading.number]
+            if not beside:
                 del self.lent[reading.borrower, reading.stream]
 
     # --- reporting
@@ -471,7 +472,7 @@ class Session:
             if reading.borrower == borrower:
                 reading.released = True
                 reading.forgotten = reading.forgotten or forget
-                self._let_go(reading)
+                self.let_go(reading)
 
     def _emit(self, code: int, reading: Reading, offset: int, cause: int, *rest: int) -> int:
         system = self.system

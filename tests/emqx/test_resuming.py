@@ -1,0 +1,101 @@
+"""What a session sends again when its client returns, as emqx_persistent_session_ds keeps it."""
+
+import pytest
+
+from tests.emqx.group_runs import SECOND, group, rows, run
+
+
+def given(*commands, sessions, publishers, until="30s"):
+    told = "".join(f"  - {{{line}}}\n" for line in commands)
+    return run(
+        f"nodes: {{n: {{}}}}\nsettings: {{n_shards: 1}}\nsessions: {{{sessions}}}\n"
+        f"publishers: {{{publishers}}}\ncommands:\n{told}",
+        until,
+    )
+
+
+def again(world, client="a"):
+    """The instants at which the session sent a chunk again, with its stream and first offset."""
+    return [
+        (row["at_us"] // SECOND, row["topic"], row["entry"])
+        for row in rows(world, "chunk.fetched", client=client, reason="again")
+    ]
+
+
+@pytest.mark.parametrize("leave", ["session.disconnect", "session.kill"])
+def test_each_reconnect_sends_only_the_chunk_of_the_latest_lease_again(leave):
+    """The lease after a reconnect replaces the stream's record, which holds the chunk of the lease before."""
+    world = given(
+        "at: 1s, do: publisher.publish, publisher: p, count: 3",
+        *(
+            f"at: {at_s}s, do: {do}, session: a"
+            for left_s in (10, 20, 30)
+            for at_s, do in ((left_s, leave), (left_s + 8, "session.connect"))
+        ),
+        "at: 45s, do: session.resume-acks, session: a",
+        sessions='a: {node: n, paused: true, subscriptions: ["$share/g/t"]}',
+        publishers="p: {topic: t, clients: 1, paused: true}",
+        until="60s",
+    )
+    assert again(world) == [(18, "0/1/t", 0), (28, "0/1/t", 0), (38, "0/1/t", 0)]
+    counted = group(world, "g")
+    assert counted["delivered"] == 3 * (1 + 2 * 3) and counted["acknowledged"] == 3 * 2, (
+        "each time by the session and by the lease"
+    )
+    assert counted["lost"] == counted["waiting"] == 0
+
+
+def test_a_reset_borrowers_chunk_is_not_sent_again_once_the_stream_is_leased_again():
+    """While the connection lasts the client may still acknowledge it."""
+    world = given(
+        "at: 1s, do: publisher.publish, publisher: p, count: 3",
+        "at: 3s, do: protocol.lose, type: ping-response",
+        "at: 20s, do: session.disconnect, session: a",
+        "at: 21s, do: session.resume-acks, session: a",
+        "at: 21s, do: session.connect, session: a",
+        sessions='a: {node: n, paused: true, subscriptions: ["$share/g/t"]}',
+        publishers="p: {topic: t, clients: 1, paused: true}",
+    )
+    assert [row["detail"] for row in rows(world, "borrower.changed", reason="gone")][0] == (
+        "no answer to its ping"
+    )
+    assert again(world) == [(21, "0/1/t", 0)]
+    assert group(world, "g")["delivered"] == 4 * 3 and group(world, "g")["acknowledged"] == 2 * 3
+
+
+def test_subscriptions_to_the_same_stream_have_records_of_their_own():
+    """A client that unsubscribed and subscribed again is sent the chunks of both subscriptions."""
+    share = 'session: a, topic: "$share/g/t"'
+    world = given(
+        "at: 1s, do: publisher.publish, publisher: p, count: 3",
+        f"at: 5s, do: session.unsubscribe, {share}",
+        f"at: 10s, do: session.subscribe, {share}",
+        "at: 20s, do: session.disconnect, session: a",
+        "at: 21s, do: session.connect, session: a",
+        sessions='a: {node: n, paused: true, subscriptions: ["$share/g/t"]}',
+        publishers="p: {topic: t, clients: 1, paused: true}",
+    )
+    assert again(world) == [(21, "0/1/t", 0), (21, "0/1/t", 0)]
+
+
+@pytest.mark.parametrize("share", ["", "$share/g/"])
+def test_chunks_are_sent_again_in_the_order_in_which_they_were_fetched(share):
+    """Both streams were read before, t/x first; of the chunks in flight that of t/y is older."""
+    world = given(
+        "at: 1s, do: publisher.publish, publisher: x, count: 1",
+        "at: 3s, do: publisher.publish, publisher: y, count: 1",
+        "at: 5s, do: session.pause-acks, session: a",
+        "at: 6s, do: publisher.publish, publisher: y, count: 2",
+        "at: 7s, do: publisher.publish, publisher: x, count: 2",
+        "at: 8s, do: session.disconnect, session: a",
+        "at: 9s, do: session.connect, session: a",
+        "at: 10s, do: session.disconnect, session: a",
+        "at: 11s, do: session.connect, session: a",
+        sessions=f'a: {{node: n, subscriptions: ["{share}t/#"]}}',
+        publishers="x: {topic: t/x, clients: 1, paused: true}, y: {topic: t/y, clients: 1, paused: true}",
+    )
+    assert again(world)[:2] == [(9, "0/1/t/y", 1), (9, "0/1/t/x", 1)]
+    resent = [row["topic"] for row in rows(world, "message.delivered") if row["at_us"] == 9 * SECOND]
+    assert resent[:4] == ["0/1/t/y"] * 2 + ["0/1/t/x"] * 2
+    if not share:
+        assert again(world)[2:] == [(11, "0/1/t/y", 1), (11, "0/1/t/x", 1)]
