@@ -14,7 +14,7 @@ from simulator.kernel.links import Link
 from simulator.log.columns import SharedColumn
 from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.figures import READS, Figures
-from simulator.protocols.emqx.leader_store import Committed, LeaderStore
+from simulator.protocols.emqx.leader_store import FIRST_ROOT, Committed, LeaderStore
 from simulator.protocols.emqx.protocol import Address, BorrowerId, Message
 from simulator.protocols.emqx.ranks import Rank, RankProgress
 from simulator.protocols.emqx.reading import Reading
@@ -205,8 +205,10 @@ class ClusterState(System):
     def declare(self, name: str, group: str, wanted: str, start_us: int, cause: int) -> None:
         """Declare a group, so that messages that match its filter are stored from now on."""
         self.groups[name] = Group(name, group, wanted)
+        life = self.store.next_root()
+        root = FIRST_ROOT if self.option("redeclaredGroup") == "adopted" else life
         self.store.groups[name] = Committed(
-            start_us, RankProgress(self.fault("replayedGeneration")), self.store.next_root()
+            start_us, RankProgress(self.fault("replayedGeneration")), root, life
         )
         self.storage.add_route(wanted)
         self.note("group.declared", cause, name, start_us, Subscription(group, wanted).text)

@@ -70,6 +70,7 @@ class LeaderProcess:
         "leader",
         "places",
         "root",
+        "life",
         "start_us",
         "born_seq",
         "committed_us",
@@ -113,7 +114,7 @@ class LeaderProcess:
             faults,
         )
         self.places: dict[BorrowerId, str] = {}
-        self.root, self.start_us = kept.root, kept.start_us
+        self.root, self.life, self.start_us = kept.root, kept.life, kept.start_us
         self.committed_us = self.round_us = system.now_us  # also the instant of its claim
         self.rounds = 0
         self.requested_us: int | None = None  # instant since which a commit waits for the store
@@ -255,7 +256,7 @@ class LeaderProcess:
         """Why the store refuses the leader's commit, None when it accepts it.
 
         The claim must be this leader's, however old, and the root must be the one that this leader last
-        wrote.
+        wrote or read.
         """
         store = self.system.store
         claim = store.claims.get(self.group)
@@ -286,10 +287,21 @@ class LeaderProcess:
                 NULL if position == END else position,
                 self.number,
             )
+        if kept.life != self.life:
+            self._adopt(seq, kept.life)
         kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
         kept.root = self.root = system.store.next_root()
         self.committed_us = claimed_us
         system.store.claims[self.group] = Claim(self.number, self.node, claimed_us)
+
+    def _adopt(self, cause: int, life: int) -> None:
+        """Record that a group that was declared again has this leader's streams."""
+        self.life = life
+        for name, one in self.leader.streams.items():
+            if one.position != END:
+                self.system.note(
+                    "stream.found", cause, self.node, self.group, name, one.position, self.number
+                )
 
     # --- messages
 

@@ -4,7 +4,9 @@ It is separate from the storage of messages.
 
 Rules: a claim is (leader, node, instant of the last heartbeat). A leader can take it when there is none, or
 when the present one is the one that the taker read and is older than the time to live. A commit requires that
-the claim is the committer's and that the sequence number is the one it last wrote.
+the claim is the committer's and that the sequence number is the one it last wrote or read. Every newly
+declared group has the same number, so a leader that has not committed yet does not notice that its group was
+destroyed and declared again.
 """
 
 from __future__ import annotations
@@ -23,16 +25,23 @@ class Claim(NamedTuple):
     heartbeat_us: int
 
 
+FIRST_ROOT = 0
+"""The sequence number of every group that is declared and has not been committed to."""
+
+
 class Committed:
-    """The committed state of one group: positions, ranks, and the start of the group."""
+    """The committed state of one group: positions, ranks, and the start of the group.
 
-    __slots__ = ("start_us", "positions", "ranks", "root")
+    `root` is the sequence number of the last commit. `life` is the number of the declaration.
+    """
 
-    def __init__(self, start_us: int, ranks: RankProgress, root: int) -> None:
+    __slots__ = ("start_us", "positions", "ranks", "root", "life")
+
+    def __init__(self, start_us: int, ranks: RankProgress, root: int, life: int) -> None:
         self.start_us = start_us
         self.positions: dict[str, tuple[Rank, int]] = {}
         self.ranks = ranks
-        self.root = root
+        self.root, self.life = root, life
 
 
 class LeaderStore:
@@ -60,10 +69,7 @@ class LeaderStore:
         return self.cut_until_us.get(node, 0) > now
 
     def next_root(self) -> int:
-        """A sequence number that no commit has had.
-
-        So the number of a destroyed group never matches that of a new group with its name.
-        """
+        """A sequence number that no commit and no declaration has had."""
         self.roots += 1
         return self.roots
 

@@ -1,7 +1,7 @@
 """EMQX's settings, with the names and defaults of 5.9/5.10, and the lab's options for known faults.
 
 For most options the correct behaviour is the default and the other value is the behaviour of EMQX's code. For
-the last two options the default is the behaviour of the code (docs/durable-shared-subscriptions.md).
+the last three options the default is the behaviour of the code (docs/durable-shared-subscriptions.md).
 """
 
 from __future__ import annotations
@@ -168,6 +168,16 @@ OPTIONS: tuple[Setting, ...] = (
             "invalidated, as shipped, or changes nothing"
         ),
         ("invalidates", "ignored"),
+    ),
+    _Own(
+        "redeclaredGroup",
+        "adopted",
+        "choice",
+        (
+            "a leader without a commit goes on from its positions when its group is destroyed and declared "
+            "again, as shipped, or its first commit is refused and it ends"
+        ),
+        ("adopted", "fenced"),
     ),
     _Own(
         "revokeCarriesEpoch",
