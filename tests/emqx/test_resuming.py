@@ -5,10 +5,10 @@ import pytest
 from tests.emqx.group_runs import SECOND, group, rows, run
 
 
-def given(*commands, sessions, publishers, until="30s"):
+def given(*commands, sessions, publishers, until="30s", options=""):
     told = "".join(f"  - {{{line}}}\n" for line in commands)
     return run(
-        f"nodes: {{n: {{}}}}\nsettings: {{n_shards: 1}}\nsessions: {{{sessions}}}\n"
+        f"nodes: {{n: {{}}}}\n{options}settings: {{n_shards: 1}}\nsessions: {{{sessions}}}\n"
         f"publishers: {{{publishers}}}\ncommands:\n{told}",
         until,
     )
@@ -99,3 +99,33 @@ def test_chunks_are_sent_again_in_the_order_in_which_they_were_fetched(share):
     assert resent[:4] == ["0/1/t/y"] * 2 + ["0/1/t/x"] * 2
     if not share:
         assert again(world)[2:] == [(11, "0/1/t/y", 1), (11, "0/1/t/x", 1)]
+
+
+@pytest.mark.parametrize(
+    "qos, options, got",
+    [
+        (0, "", [0, 1, 4, 5]),
+        (0, "options: {qos0Subscriptions: durable}\n", [0, 1, 2, 3, 4, 5]),
+        (1, "", [0, 1, 2, 3, 4, 5]),
+    ],
+)
+@pytest.mark.parametrize("generation", ["", "at: 3500ms, do: storage.close-generation"])
+def test_a_private_subscription_with_quality_0_misses_what_is_published_while_its_client_is_away(
+    qos, options, got, generation
+):
+    """t_mixed_qos_subscription_mode_switch: since 5.10 it is a direct subscription. A group reads on."""
+    world = given(
+        "at: 1s, do: publisher.publish, publisher: p, count: 2",
+        "at: 2s, do: session.disconnect, session: a",
+        "at: 3s, do: publisher.publish, publisher: p, count: 1",
+        *([generation] if generation else []),
+        "at: 4s, do: publisher.publish, publisher: p, count: 1",
+        "at: 5s, do: session.connect, session: a",
+        "at: 7s, do: publisher.publish, publisher: p, count: 2",
+        sessions=f'a: {{node: n, qos: {qos}, subscriptions: [t, "$share/g/t"]}}',
+        publishers="p: {topic: t, clients: 1, paused: true}",
+        options=options,
+    )
+    private = rows(world, "message.delivered", subscription=None)
+    assert [row["sequence_id"] for row in private] == got
+    assert group(world, "g")["delivered"] == 6

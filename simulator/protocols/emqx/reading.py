@@ -9,6 +9,7 @@ messages are still to be sent, so it can be lost with its session.
 from __future__ import annotations
 
 from simulator.protocols.emqx.protocol import END, BorrowerId
+from simulator.protocols.emqx.storage import Stream
 
 
 class Reading:
@@ -81,6 +82,10 @@ class Reading:
     def position(self) -> int:
         """The position to report: the chunk's end when all is acknowledged, otherwise its begin."""
         return self.begin if self.blocked else self.end
+
+    def skip_to(self, stream: Stream) -> None:
+        """Skip what the stream has now."""
+        self.begin = self.end = END if stream.closed else stream.length
 
     def finish(self) -> None:
         """Mark the chunk as finished."""

@@ -3,7 +3,8 @@
 Rules: a session has one record for each subscription and stream (`#srs{}` of emqx_persistent_session_ds). A
 new lease of a stream replaces the record, so the chunk of the lease before is not sent again by the session
 (`add_stream_to_session` of emqx_persistent_session_ds_shared_subs). Chunks are sent again in the order in
-which they were fetched (`find_replay_streams` of emqx_persistent_session_ds_stream_scheduler).
+which they were fetched (`find_replay_streams` of emqx_persistent_session_ds_stream_scheduler). Private
+subscriptions with QoS 0 do not read what was published while the client was away.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def resume(session: Session, cause: int) -> None:
             reading.released = reading.forgotten = True  # a borrowed stream must be granted again
             session.let_go(reading)
         elif not reading.busy:
+            if _is_direct(session):
+                reading.skip_to(session.system.storage.streams[reading.stream])
             session.wake(reading.number)
 
 
@@ -59,3 +62,8 @@ def _send_again(session: Session, reading: Reading, cause: int) -> None:
     if again:
         session.note_chunk(reading, cause, again[0], again[-1] + 1, "again")
         session.outgoing.extend((reading, offset) for offset in again)
+
+
+def _is_direct(session: Session) -> bool:
+    """Whether private subscriptions use the broker's routes, not storage (`desired_subscription_mode`)."""
+    return session.spec.qos == 0 and session.system.option("qos0Subscriptions") == "direct"

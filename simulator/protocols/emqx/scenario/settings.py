@@ -160,6 +160,16 @@ OPTIONS: tuple[Setting, ...] = (
         ("remembered", "forgotten"),
     ),
     _Own(
+        "qos0Subscriptions",
+        "direct",
+        "choice",
+        (
+            "a durable session's own subscriptions with quality 0 miss what is published while the client is "
+            "away (since 5.10), or read it from storage (5.9); groups always read from storage"
+        ),
+        ("direct", "durable"),
+    ),
+    _Own(
         "secondRevokeFinished",
         "invalidates",
         "choice",
