@@ -80,3 +80,23 @@ def test_the_new_start_time_takes_effect_only_with_a_new_leader(options, first):
     ]
     assert late[0] == 18
     assert (min(late) == first) if first is not None else late == sorted(late)
+
+
+@pytest.mark.parametrize(
+    "options, again_s", [("", 20), ("options: {undeclaredElection: claims}\n", 46)], ids=["default", "claims"]
+)
+def test_as_shipped_an_undeclared_groups_claim_delays_its_leader_by_thirty_seconds(options, again_s):
+    """The borrower that lost its leader at 16 s asks each second.
+
+    The claim of 16 s is too old at 46 s.
+    """
+    world = given(
+        "at: 5s, do: group.destroy, group: g",
+        "at: 19500ms, do: group.declare, group: g",
+        options=options,
+        until="60s",
+    )
+    assert [row["at_us"] // SECOND for row in rows(world, "leader.elected")] == [0, again_s]
+    followed = rows(world, "leader.followed")
+    assert [row["at_us"] // SECOND for row in followed] == ([17] if options else [])
+    assert group(world, "g")["lost"] == 0

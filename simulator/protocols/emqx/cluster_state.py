@@ -35,6 +35,7 @@ FAULTY = (
     "kills-leader",
     "forgotten",
     "invalidates",
+    "claims",
 )
 """Values of options that select a known fault of EMQX's code."""
 

@@ -51,7 +51,7 @@ class Registry:
         if not store.answers(self.node, now):
             system.note("election.failed", cause, self.node, group, "the store does not answer")
             return None
-        if group not in store.groups:
+        if group not in store.groups and not system.fault("undeclaredElection"):
             system.note("election.failed", cause, self.node, group, "the group is not declared")
             return None
         ttl_us = system.setting("leader_claim_ttl")
@@ -69,6 +69,9 @@ class Registry:
             return Followed(seen.leader, seen.node, seen.heartbeat_us + ttl_us)
         number = system.next_leader()
         if not store.claim(group, Claim(number, self.node, now), seen):
+            return None
+        if group not in store.groups:  # the leader exits when it opens the store, without `terminate`
+            system.note("election.failed", cause, self.node, group, "the group is not declared")
             return None
         why = "first" if seen is None else "taken-over"
         self.leaders[number] = LeaderProcess(system, self, group, self.node, number, cause, why)

@@ -160,6 +160,16 @@ OPTIONS: tuple[Setting, ...] = (
         ("remembered", "forgotten"),
     ),
     _Own(
+        "undeclaredElection",
+        "fails",
+        "choice",
+        (
+            "an election for a group that is not declared leaves nothing behind, or the claim of a leader "
+            "that ended at once, which delays the next election until the claim is too old, as shipped"
+        ),
+        ("fails", "claims"),
+    ),
+    _Own(
         "qos0Subscriptions",
         "direct",
         "choice",

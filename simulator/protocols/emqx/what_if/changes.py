@@ -23,6 +23,7 @@ REPAIRED = {
     "reassignmentTimers": "a single timer of reassignment rounds",
     "endOfStream": "the end of a stream frees it and does not stop the leader",
     "replayedGeneration": "a generation that was read is not read again",
+    "undeclaredElection": "no claim on a group that is not declared",
     "secondRevokeFinished": "a leader that ignores a second revoke-finished",
     "revokeCarriesEpoch": "a revoke carries an epoch, so that a late one is ignored",
 }
