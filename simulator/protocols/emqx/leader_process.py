@@ -32,6 +32,9 @@ from simulator.protocols.emqx.protocol import (
 )
 from simulator.trace.registry import NULL
 
+FIRST_ROUND_RANK = 2
+"""The rank of messages (`network.WIRE_RANK`): the first round is handled between them."""
+
 TIMER_RANK = 3
 
 
@@ -129,16 +132,24 @@ class LeaderProcess:
             self.periodical_actions,
         )
         self._arm(system.setting("leader_heartbeat_interval"), self.heartbeat)
-        self.renew_streams(True)
+
+    def begin(self) -> None:
+        """Run the first round, after the connect that led to the election and before any answer to it.
+
+        The elector becomes the leader with the connect in its mailbox (`emqx_ds_shared_sub_leader:become`).
+        """
+        self._arm(0, self.renew_streams, True, FIRST_ROUND_RANK)
 
     @property
     def alive(self) -> bool:
         return self.state == LEADING
 
-    def _arm(self, after_us: int, timer: Handler, argument: bool | None = None) -> None:
+    def _arm(
+        self, after_us: int, timer: Handler, argument: bool | None = None, rank: int = TIMER_RANK
+    ) -> None:
         at_us = self.system.now_us + after_us
         self.due[timer.__name__].append(at_us)
-        self.system.schedule(at_us, TIMER_RANK, timer, argument)
+        self.system.schedule(at_us, rank, timer, argument)
 
     def due_us(self, timer: str) -> int | None:
         """The next instant at which a timer fires."""

@@ -36,7 +36,8 @@ class Registry:
         """Handle a borrower's search for the leader of its group."""
         group = flight.message.group
         known = self.electors.get(group)
-        if known is None or (known.until_us is not None and known.until_us <= self.system.now_us):
+        asked = known is None or (known.until_us is not None and known.until_us <= self.system.now_us)
+        if asked:
             known = self._elect(group, cause)
         if known is None:
             return
@@ -44,6 +45,8 @@ class Registry:
         self.system.network.send(
             self.node, Address(known.node, "leader", known.leader), flight.message, cause
         )
+        if asked and known.until_us is None:
+            self.leaders[known.leader].begin()
 
     def _elect(self, group: str, cause: int) -> Followed | None:
         system, store, now = self.system, self.system.store, self.system.now_us
