@@ -102,6 +102,7 @@ class Reader(Protocol):
     """The interface of `session.Session`, which reads streams."""
 
     subscriptions: dict[int, Subscription]
+    direct: bool
 
     def wake(self, number: int) -> None: ...
 
@@ -237,14 +238,14 @@ class ClusterState(System):
         """The subscription with which a client joins a group."""
         return Subscription(self.groups[name].group, self.groups[name].filter)
 
-    def register(self, subscription: Subscription, cause: int) -> None:
+    def register(self, subscription: Subscription, direct: bool, cause: int) -> None:
         """Store messages for a new subscription, by its route or by its group.
 
-        A group that was not declared is declared.
+        A group that was not declared is declared. A private subscription may be `direct`.
         """
         group, wanted = subscription
         if group is None:
-            self.storage.add_route(wanted)
+            self.storage.add_route(wanted, direct)
         elif self.option("emqxEdition") == "enterprise":
             name = self.group_name(subscription) or self.new_group_name(subscription)
             if name not in self.store.groups:
@@ -272,9 +273,10 @@ class ClusterState(System):
         self, shard: int, topic: str, publisher: int, number: int, quality: int, size_bytes: int, cause: int
     ) -> None:
         """Store a published message if a route matches, and wake the readers of its stream."""
-        if not self.storage.wanted(topic):
+        kept = self.storage.wanted(topic)
+        if kept is None:
             return
-        stream, new = self.storage.stream_for(shard, topic)
+        stream, new = self.storage.stream_for(shard, topic, kept)
         if new:
             cause = self.note("stream.opened", cause, stream.name, stream.rank.shard, stream.rank.generation)
         message = self.messages.add(publisher, number, quality)
@@ -296,15 +298,16 @@ class ClusterState(System):
         )
         stream.append(message, seq, self.now_us)
         if new:
-            self._offer(stream.name, topic, seq)
+            self._offer(stream, seq)
         self.wake(stream)
 
-    def _offer(self, stream: str, topic: str, cause: int) -> None:
+    def _offer(self, stream: Stream, cause: int) -> None:
         """Let private subscriptions read a new stream from its beginning."""
         for session in self.sessions.values():
-            for number, subscription in session.subscriptions.items():
-                if subscription.group is None and matches(topic, subscription.filter):
-                    session.read(number, None, None, stream, 0, cause)
+            if stream.kept or session.direct:
+                for number, subscription in session.subscriptions.items():
+                    if subscription.group is None and matches(stream.topic, subscription.filter):
+                        session.read(number, None, None, stream.name, 0, cause)
 
     def wake(self, stream: Any) -> None:
         """Wake the readings that wait for a change of a stream."""

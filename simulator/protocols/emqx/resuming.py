@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from simulator.protocols.emqx.reading import Reading
 
 if TYPE_CHECKING:
+    from simulator.protocols.emqx.cluster_state import ClusterState
+    from simulator.protocols.emqx.scenario.model import SessionSpec
     from simulator.protocols.emqx.session import Session
 
 
@@ -48,7 +50,7 @@ def resume(session: Session, cause: int) -> None:
             reading.released = reading.forgotten = True  # a borrowed stream must be granted again
             session.let_go(reading)
         elif not reading.busy:
-            if _is_direct(session):
+            if session.direct and session.spec.durable:
                 reading.skip_to(session.system.storage.streams[reading.stream])
             session.wake(reading.number)
 
@@ -64,6 +66,20 @@ def _send_again(session: Session, reading: Reading, cause: int) -> None:
         session.outgoing.extend((reading, offset) for offset in again)
 
 
-def _is_direct(session: Session) -> bool:
+def forget(session: Session) -> None:
+    """Delete a session with its subscriptions and all messages that its client has not acknowledged.
+
+    A group's position in a stream is kept by its leader.
+    """
+    for subscription in session.subscriptions.values():
+        if subscription.group is None:
+            session.system.storage.remove_route(subscription.filter, session.direct)
+    session.subscriptions.clear()
+    session.readings.clear()
+    session.lent.clear()
+    session.records.clear()
+
+
+def is_direct(system: ClusterState, spec: SessionSpec) -> bool:
     """Whether private subscriptions use the broker's routes, not storage (`desired_subscription_mode`)."""
-    return session.spec.qos == 0 and session.system.option("qos0Subscriptions") == "direct"
+    return not spec.durable or (spec.qos == 0 and system.option("qos0Subscriptions") == "direct")

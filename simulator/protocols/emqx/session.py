@@ -46,6 +46,7 @@ class Session:
     __slots__ = (
         "system",
         "spec",
+        "direct",
         "name",
         "node",
         "state",
@@ -72,6 +73,7 @@ class Session:
 
     def __init__(self, system: ClusterState, spec: SessionSpec) -> None:
         self.system, self.spec, self.name, self.node = system, spec, spec.name, spec.node
+        self.direct = resuming.is_direct(system, spec)
         self.state = OFFLINE
         self.subscriptions: dict[int, Subscription] = {}
         self.subscription_count = 0
@@ -118,7 +120,7 @@ class Session:
             # EMQX's takeover_kick ends the old connection's process without a message to leaders
             self.kill(cause, "taken-over")
         if clean:
-            self._forget()
+            resuming.forget(self)
             self.begun = False
         known = bool(self.subscriptions)
         self.node, self.state = node, ONLINE
@@ -161,23 +163,10 @@ class Session:
         self.busy_until_us = None
         seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
         if not self.spec.durable and why != "taken-over":  # kept in memory only
-            self._forget()
+            resuming.forget(self)
         if self.spec.reconnect_us is not None and why not in ("closed", "taken-over"):
             self._retry()
         return seq
-
-    def _forget(self) -> None:
-        """Delete the session with its subscriptions and all messages that its client has not acknowledged.
-
-        A group's position in a stream is kept by its leader.
-        """
-        for subscription in self.subscriptions.values():
-            if subscription.group is None:
-                self.system.storage.remove_route(subscription.filter)
-        self.subscriptions.clear()
-        self.readings.clear()
-        self.lent.clear()
-        self.records.clear()
 
     def _retry(self) -> None:
         assert self.spec.reconnect_us is not None, f"{self.name} does not reconnect"
@@ -211,7 +200,7 @@ class Session:
         subscription = parse_subscription(text)
         if subscription in self.subscriptions.values():
             return  # MQTT accepts it; it is the same subscription
-        self.system.register(subscription, cause)
+        self.system.register(subscription, self.direct, cause)
         number = self.subscription_count
         self.subscription_count += 1
         self.subscriptions[number] = subscription
@@ -219,8 +208,9 @@ class Session:
         if subscription.group is not None:
             self.agent.borrow(number, subscription, seq)
         else:
-            for name, _rank in self.system.storage.listed(subscription.filter, self.system.now_us):
-                self.read(number, None, None, name, self.system.storage.streams[name].length, seq)
+            storage = self.system.storage
+            for name, _rank in storage.listed(subscription.filter, self.system.now_us, self.direct):
+                self.read(number, None, None, name, storage.streams[name].length, seq)
 
     def unsubscribe(self, number: int, cause: int) -> None:
         """Unsubscribe the client; its borrower stays until all is acknowledged or it times out."""
@@ -232,7 +222,9 @@ class Session:
                 if subscription.group is None:
                     reading.forgotten = True
                     self.let_go(reading)
-        if subscription.group is not None:
+        if subscription.group is None:
+            self.system.storage.remove_route(subscription.filter, self.direct)
+        else:
             self.agent.unsubscribe(number, seq)
 
     def _note_subscription(self, event: str, cause: int, number: int, subscription: Subscription) -> int:

@@ -1,8 +1,9 @@
 """Durable storage of messages: shards, generations, and streams that grow until they are closed.
 
 Rules: a stream holds the messages of one topic in one shard and generation, in order of storing. A message
-without a matching durable route is not kept. A new generation closes the streams of the one before. Storage
-is always available and every node reads the same: a network cut or a crash has no effect (docs/fidelity.md).
+without a matching durable route is not kept: if it has a direct route, of an in-memory session, it is in a
+stream that only such sessions read. A new generation closes the streams of the one before. Storage is always
+available and every node reads the same: a network cut or a crash has no effect (docs/fidelity.md).
 """
 
 from __future__ import annotations
@@ -13,12 +14,19 @@ from simulator.log.columns import SharedColumn
 from simulator.protocols.emqx.ranks import Rank
 from simulator.protocols.emqx.scenario.mqtt_topics import matches
 
+DIRECT = "$direct/"
+"""Before the topic in the names of streams that are not kept; no wildcard filter matches it."""
+
 
 class Stream:
-    """One stream: `messages` are numbers in the message table, `stored_seqs` the rows that stored them."""
+    """One stream: `messages` are numbers in the message table, `stored_seqs` the rows that stored them.
+
+    `kept` is false if only direct subscriptions read it.
+    """
 
     __slots__ = (
         "name",
+        "kept",
         "topic",
         "rank",
         "messages",
@@ -29,8 +37,8 @@ class Stream:
         "readers",
     )
 
-    def __init__(self, name: str, topic: str, rank: Rank) -> None:
-        self.name, self.topic, self.rank = name, topic, rank
+    def __init__(self, name: str, topic: str, rank: Rank, kept: bool = True) -> None:
+        self.name, self.topic, self.rank, self.kept = name, topic, rank, kept
         self.messages, self.stored_seqs, self.instants = SharedColumn(), SharedColumn(), SharedColumn()
         self.length = 0
         self.closed_us: int | None = None
@@ -65,43 +73,53 @@ class Stream:
 
 
 class Storage:
-    """All streams by name, in order of creation; `routes` counts the durable routes by filter."""
+    """All streams by name, in order of creation; `routes` and `direct` count each kind's routes by filter."""
 
-    __slots__ = ("shards", "generation", "streams", "routes")
+    __slots__ = ("shards", "generation", "streams", "routes", "direct")
 
     def __init__(self, shards: int) -> None:
         self.shards = shards
         self.generation = 1
         self.streams: dict[str, Stream] = {}
         self.routes: dict[str, int] = {}
+        self.direct: dict[str, int] = {}
 
-    def wanted(self, topic: str) -> bool:
-        """Whether a durable route matches a topic."""
-        return any(matches(topic, route) for route in self.routes)
+    def wanted(self, topic: str) -> bool | None:
+        """Whether a durable route matches a topic; None when no route at all does."""
+        if any(matches(topic, route) for route in self.routes):
+            return True
+        return False if any(matches(topic, route) for route in self.direct) else None
 
-    def add_route(self, route: str) -> None:
-        self.routes[route] = self.routes.get(route, 0) + 1
+    def add_route(self, route: str, direct: bool = False) -> None:
+        routes = self.direct if direct else self.routes
+        routes[route] = routes.get(route, 0) + 1
 
-    def remove_route(self, route: str) -> None:
-        self.routes[route] -= 1
-        if not self.routes[route]:
-            del self.routes[route]
+    def remove_route(self, route: str, direct: bool = False) -> None:
+        routes = self.direct if direct else self.routes
+        routes[route] -= 1
+        if not routes[route]:
+            del routes[route]
 
-    def stream_for(self, shard: int, topic: str) -> tuple[Stream, bool]:
+    def stream_for(self, shard: int, topic: str, kept: bool = True) -> tuple[Stream, bool]:
         """The open stream of a topic in a shard, and whether it is new."""
-        name = f"{shard}/{self.generation}/{topic}"
+        name = f"{shard}/{self.generation}/{'' if kept else DIRECT}{topic}"
         stream = self.streams.get(name)
         if stream is not None:
             return stream, False
-        stream = self.streams[name] = Stream(name, topic, Rank(shard, self.generation))
+        stream = self.streams[name] = Stream(name, topic, Rank(shard, self.generation), kept)
         return stream, True
 
-    def listed(self, wanted: str, since_us: int) -> list[tuple[str, Rank]]:
-        """The streams under a filter, without generations that ended before an instant."""
+    def listed(self, wanted: str, since_us: int, direct: bool = False) -> list[tuple[str, Rank]]:
+        """The streams under a filter, without generations that ended before an instant.
+
+        A `direct` subscription reads those that are not kept, too.
+        """
         return [
             (stream.name, stream.rank)
             for stream in self.streams.values()
-            if (stream.closed_us is None or stream.closed_us > since_us) and matches(stream.topic, wanted)
+            if (stream.kept or direct)
+            and (stream.closed_us is None or stream.closed_us > since_us)
+            and matches(stream.topic, wanted)
         ]
 
     def next_generation(self, now: int) -> list[Stream]:

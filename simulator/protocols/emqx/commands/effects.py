@@ -76,8 +76,6 @@ def unsubscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
         has = ", ".join(one.text for one in session.subscriptions.values()) or "nothing"
         raise CommandError("not-subscribed", f"{session.name} has no {arguments['topic']}", f"it has {has}")
     session.unsubscribe(numbers[0], begin())
-    if wanted.group is None:
-        system.storage.remove_route(wanted.filter)
 
 
 def pause_acks(system: Emqx, arguments: dict, begin: Begin) -> None:

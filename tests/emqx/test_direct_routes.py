@@ -1,0 +1,76 @@
+"""Messages that only in-memory sessions, or durable ones with QoS 0, are subscribed to are not kept.
+
+Only messages with a durable route are stored (`t_mixed_qos_subscriptions` of emqx_persistent_session_ds_SUITE).
+"""
+
+import pytest
+
+from tests.emqx.group_runs import SECOND, group, rows, run
+from tests.simulator.test_live_figures import counted_groups, live_groups
+
+
+def given(own, *commands, until="20s"):
+    told = "".join(f"  - {{{line}}}\n" for line in commands)
+    world = run(
+        'nodes: {n: {}}\ngroups: {g: {filter: "t/#", declared: false}}\n'
+        f"sessions: {{own: {{node: n, {own}}}, "
+        'a: {node: n, start: 12s, subscriptions: ["$share/g/t/#"]}}\n'
+        "publishers: {p: {topic: t/x, clients: 1, every: 1s, start: 1s, count: 8}}\n"
+        f"commands:\n{told}",
+        until,
+    )
+    assert live_groups(world) == counted_groups(world.summary())
+    return world
+
+
+def numbers(world, client):
+    return [row["sequence_id"] for row in rows(world, "message.delivered", client=client)]
+
+
+@pytest.mark.parametrize(
+    "own, first",
+    [
+        ('durable: false, subscriptions: ["t/#"]', 5),
+        ('qos: 0, subscriptions: ["t/#"]', 5),
+        ('qos: 0, subscriptions: ["#"]', 5),
+        ('subscriptions: ["t/#"]', 0),
+        ("", 5),
+    ],
+)
+def test_a_group_with_an_earlier_start_time_reads_what_a_durable_route_stored(own, first):
+    world = given(own, "at: 5500ms, do: group.declare, group: g, startTime: 0s")
+    assert numbers(world, "a") == list(range(first, 8))
+    assert numbers(world, "own") == (list(range(8)) if own else [])
+    counted = group(world, "g")
+    assert counted["published"] == counted["delivered"] == 8 - first and counted["waiting"] == 0
+
+
+def test_a_direct_subscription_receives_each_message_once_while_routes_come_and_go():
+    """The messages of 3 s to 5 s are kept for the group, those before and after are not."""
+    world = given(
+        'durable: false, subscriptions: ["t/#"]',
+        "at: 2500ms, do: group.declare, group: g",
+        "at: 5500ms, do: group.destroy, group: g",
+        "at: 6500ms, do: session.unsubscribe, session: own, topic: t/#",
+        "at: 7500ms, do: session.subscribe, session: own, topic: t/#",
+    )
+    assert numbers(world, "own") == [0, 1, 2, 3, 4, 5, 7]
+    assert len(rows(world, "message.stored")) == 7
+    kept = [row["sequence_id"] for row in rows(world, "message.stored", topic=world_stream(world))]
+    assert kept == [2, 3, 4]
+
+
+def world_stream(world):
+    return next(row["topic"] for row in rows(world, "stream.opened") if "$direct" not in row["topic"])
+
+
+def test_the_same_with_a_new_generation_and_a_reconnect():
+    world = given(
+        'durable: false, subscriptions: ["t/#"]',
+        "at: 2500ms, do: storage.close-generation",
+        "at: 4500ms, do: session.disconnect, session: own",
+        "at: 6500ms, do: session.connect, session: own",
+        "at: 6500ms, do: session.subscribe, session: own, topic: t/#",
+    )
+    assert numbers(world, "own") == [0, 1, 2, 3, 6, 7]
+    assert [row["at_us"] // SECOND for row in rows(world, "message.stored")] == [1, 2, 3, 4, 7, 8]
