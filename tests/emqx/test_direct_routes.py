@@ -70,7 +70,17 @@ def test_the_same_with_a_new_generation_and_a_reconnect():
         "at: 2500ms, do: storage.close-generation",
         "at: 4500ms, do: session.disconnect, session: own",
         "at: 6500ms, do: session.connect, session: own",
-        "at: 6500ms, do: session.subscribe, session: own, topic: t/#",
     )
     assert numbers(world, "own") == [0, 1, 2, 3, 6, 7]
     assert [row["at_us"] // SECOND for row in rows(world, "message.stored")] == [1, 2, 3, 4, 7, 8]
+
+
+@pytest.mark.parametrize("durable, subscribed", [("false", 2), ("true", 1)])
+def test_a_client_whose_session_was_not_kept_subscribes_again_when_it_reconnects(durable, subscribed):
+    """Without a session at the broker (`session present` is 0) the client subscribes as at first."""
+    world = given(
+        f'durable: {durable}, reconnect: 1s, subscriptions: ["t/#"]',
+        "at: 3500ms, do: session.kill, session: own",
+    )
+    assert len(rows(world, "session.subscribed", client="own")) == subscribed
+    assert numbers(world, "own") == [0, 1, 2, *([3] if subscribed == 1 else []), 4, 5, 6, 7]

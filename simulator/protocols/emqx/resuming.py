@@ -69,7 +69,7 @@ def _send_again(session: Session, reading: Reading, cause: int) -> None:
 def forget(session: Session) -> None:
     """Delete a session with its subscriptions and all messages that its client has not acknowledged.
 
-    A group's position in a stream is kept by its leader.
+    A group's position in a stream is kept by its leader. For its next session the client subscribes again.
     """
     for subscription in session.subscriptions.values():
         if subscription.group is None:
@@ -78,6 +78,7 @@ def forget(session: Session) -> None:
     session.readings.clear()
     session.lent.clear()
     session.records.clear()
+    session.begun = False
 
 
 def is_direct(system: ClusterState, spec: SessionSpec) -> bool:

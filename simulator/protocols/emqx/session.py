@@ -121,7 +121,6 @@ class Session:
             self.kill(cause, "taken-over")
         if clean:
             resuming.forget(self)
-            self.begun = False
         known = bool(self.subscriptions)
         self.node, self.state = node, ONLINE
         self.life += 1

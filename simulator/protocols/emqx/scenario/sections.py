@@ -91,7 +91,7 @@ SESSIONS = Section(
         Key(
             "subscriptions",
             "subscriptions",
-            "what it subscribes to when it first connects: topic filters, $share/GROUP/FILTER, $queue/FILTER",
+            "what it subscribes to with a new session: topic filters, $share/GROUP/FILTER, $queue/FILTER",
         ),
         Key(
             "qos",
