@@ -277,10 +277,20 @@ class ClusterState(System):
         if kept is None:
             return
         stream, new = self.storage.stream_for(shard, topic, kept)
+        message = self.messages.add(publisher, number, quality)
+        # a message that is not kept has no rows before its delivery
+        seq = self._note_stored(stream, new, publisher, number, size_bytes, cause) if kept else cause
+        stream.append(message, seq, self.now_us)
+        if new:
+            self._offer(stream, seq)
+        self.wake(stream)
+
+    def _note_stored(
+        self, stream: Stream, new: bool, publisher: int, number: int, size_bytes: int, cause: int
+    ) -> int:
         if new:
             cause = self.note("stream.opened", cause, stream.name, stream.rank.shard, stream.rank.generation)
-        message = self.messages.add(publisher, number, quality)
-        seq = self.emit(
+        return self.emit(
             (
                 _STORED,
                 self.now_us,
@@ -296,10 +306,6 @@ class ClusterState(System):
                 size_bytes,
             )
         )
-        stream.append(message, seq, self.now_us)
-        if new:
-            self._offer(stream, seq)
-        self.wake(stream)
 
     def _offer(self, stream: Stream, cause: int) -> None:
         """Let private subscriptions read a new stream from its beginning."""

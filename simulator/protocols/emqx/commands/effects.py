@@ -224,11 +224,13 @@ def close_generation(system: Emqx, arguments: dict, begin: Begin) -> None:
     """storage.close-generation: ends the streams of all shards; later messages open new ones."""
     cause = begin()
     closed = system.storage.next_generation(system.now_us)
-    seq = system.note("generation.opened", cause, system.storage.generation, len(closed))
+    kept = sum(stream.kept for stream in closed)
+    seq = system.note("generation.opened", cause, system.storage.generation, kept)
     for stream in closed:
-        system.note(
-            "stream.closed", seq, stream.name, stream.rank.shard, stream.rank.generation, stream.length
-        )
+        if stream.kept:
+            system.note(
+                "stream.closed", seq, stream.name, stream.rank.shard, stream.rank.generation, stream.length
+            )
         system.wake(stream)
 
 

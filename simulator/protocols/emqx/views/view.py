@@ -45,6 +45,7 @@ SPANS = (
 def view(world: Any) -> dict[str, Any]:
     """This protocol's part of `World.view`."""
     system: Emqx = world.runtime
+    kept = [one for one in system.storage.streams.values() if one.kept]
     return {
         "clusters": {
             name: {"state": "up" if system.nodes[name].up else "down", "topics": {}}
@@ -81,11 +82,8 @@ def view(world: Any) -> dict[str, Any]:
         },
         "groups": {name: _group(system, name) for name in sorted(system.groups)},
         "sessions": {name: _session(one) for name, one in sorted(system.sessions.items())},
-        "streams": {
-            one.name: {"length": one.length, "closed": one.closed}
-            for one in list(system.storage.streams.values())[:STREAMS_MAX]
-        },
-        "streams_total": len(system.storage.streams),
+        "streams": {one.name: {"length": one.length, "closed": one.closed} for one in kept[:STREAMS_MAX]},
+        "streams_total": len(kept),
     }
 
 
