@@ -35,7 +35,7 @@ class Reading:
         "released",
         "forgotten",
         "replaced",
-        "again",
+        "sent",
         "chunk_seq",
         "in_turn",
     )
@@ -66,7 +66,7 @@ class Reading:
         self.replaced = False  # a later lease has the session's record of the stream (`resuming.py`)
         self.chunk_seq = since_seq  # the row of the chunk in flight
         self.in_turn = False  # private: all earlier generations are read (`generations.py`)
-        self.again = False  # the chunk in flight was delivered before, by this session
+        self.sent = position  # after the last message handed to the client, also on earlier connections
 
     @property
     def blocked(self) -> bool:

@@ -60,7 +60,6 @@ def _send_again(session: Session, reading: Reading, cause: int) -> None:
     again = sorted(reading.unacked)
     reading.unacked = {}
     reading.unsent = reading.heavy = len(again)
-    reading.again = True
     if again:
         session.note_chunk(reading, cause, again[0], again[-1] + 1, "again")
         session.outgoing.extend((reading, offset) for offset in again)

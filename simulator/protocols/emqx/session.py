@@ -299,7 +299,9 @@ class Session:
         stored_seq = stream.stored_seqs[offset]
         if reading.group is not None:
             self.system.figures.deliver(reading.group, reading.stream, offset)
-        seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(reading.again), stored_seq)
+        dup = offset < reading.sent  # update_dup and process_batch of emqx_persistent_session_ds
+        reading.sent = max(reading.sent, offset + 1)
+        seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(dup), stored_seq)
         if self._quality(reading, offset) > 0:
             reading.heavy -= 1
             reading.unacked[offset] = None
@@ -392,7 +394,6 @@ class Session:
 
     def _chunk_done(self, reading: Reading, cause: int) -> None:
         reading.finish()
-        reading.again = False
         self._report(reading, cause)
         if not reading.busy:
             self._next_turn(reading)

@@ -96,7 +96,7 @@ def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
     sent = reading.end - reading.unsent
     return {
         "acknowledged": next(iter(reading.unacked), sent),
-        "delivered": reading.end if reading.again else sent,
+        "delivered": max(sent, reading.sent),
         "chunk": [reading.begin, reading.end],
     }
 
