@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.create: in this cluster, and a partitioned one in the background where its namespace replicates.
+    """topic.create: in this cluster, and partitioned ones also where their namespace replicates.
 
     The proposal creates it only in this cluster. With `createLocalTopicOnly` an existing partitioned topic is
     no conflict, and stays as it is (`AdminResource.internalCreatePartitionedTopic`, #24225).
