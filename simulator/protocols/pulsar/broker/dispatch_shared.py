@@ -37,8 +37,9 @@ POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
 class SharedDispatcher(Dispatcher):
     """Round robin, at most dispatcherMaxRoundRobinBatchSize entries to one consumer in a turn.
 
-    The next turn is the place after the last one in the list of consumers
-    (`AbstractDispatcherMultipleConsumers.getNextConsumer`).
+    A marker or a delayed message is an entry of the turn in which it is read, although it is not sent
+    (`PersistentDispatcherMultipleConsumers.trySendMessagesToConsumers`). The next turn is the place after the
+    last one in the list of consumers (`AbstractDispatcherMultipleConsumers.getNextConsumer`).
     """
 
     postpones = True
@@ -50,6 +51,7 @@ class SharedDispatcher(Dispatcher):
         self.delayed: list[tuple[int, int]] = []  # (due, index), a heap
         self.turn = 0
         self.blocked = False
+        self.unsent = 0  # entries read by the present turn that are not sent
         self.eased: list[Session] = []  # consumers of which an operator passed over messages just now
 
     # --- consumers connect and disconnect
@@ -101,6 +103,7 @@ class SharedDispatcher(Dispatcher):
         due_us = self.runtime.messages.deliver_at_us[record]
         if due_us <= self.runtime.now_us or not self.topic.hot.delays:
             return False
+        self.unsent += 1
         heappush(self.delayed, (due_us, index))
         self.runtime.schedule(due_us, self.topic.rank, self.delay_over)
         return True
@@ -133,7 +136,12 @@ class SharedDispatcher(Dispatcher):
                 session, left = self._next_session(), turn_entries
             if session is None:
                 break
+            self.unsent = 0
             index = self._next_index(cause) if self.replay else self.next_deliverable(cause)
+            while self.unsent >= left + (index is None):  # they filled this turn: the next one begins
+                self.unsent -= left
+                session, left = self._next_session() or session, turn_entries
+            left -= self.unsent
             if index is None:
                 if left == turn_entries:
                     self.turn = self.sessions.index(session)  # chosen, nothing to send: it keeps its turn
@@ -157,6 +165,10 @@ class SharedDispatcher(Dispatcher):
     def next_turn(self) -> int:
         """The place of the consumer whose turn is next, if it has permits."""
         return self.turn if self.turn < len(self.sessions) else 0
+
+    def takes_marker(self, index: int) -> bool:
+        self.unsent += 1
+        return True
 
     def _next_index(self, cause: int) -> int | None:
         while self.replay:  # an empty bitmap is false
