@@ -161,6 +161,55 @@ def test_consumers_must_be_able_to_read_the_schema():
     ]
 
 
+@pytest.mark.parametrize(
+    "clients, policies, admitted",
+    [
+        ("producers: {p: {topic: t, cluster: r1}}", "", False),
+        ("producers: {p: {topic: t, cluster: r1, at: [100ms]}}", "", False),
+        ("producers: {p: {topic: t, cluster: r2}}", "", True),
+        ("producers: {p: {topic: t, cluster: r1, schema: v1}}", "", True),
+        (
+            "producers: {p: {topic: t, cluster: r1}}",
+            "schemaCompatibilityStrategy: ALWAYS_COMPATIBLE,",
+            True,
+        ),
+    ],
+    ids=["producer", "data", "elsewhere", "with-schema", "always-compatible"],
+)
+def test_an_active_topic_without_a_schema_takes_none_from_a_consumer(clients, policies, admitted):
+    """PersistentTopic.addSchemaIfIdleOrCheckCompatible; a replicator's producer does not make it active."""
+    clients += (
+        "\nsubscriptions: {s: {topic: t}}\nconsumers: {c: {subscription: s, cluster: r1, start: 1s, "
+        "schema: v1}}"
+    )
+    world = opened(replicated=False, schemas=SCHEMAS, clients=clients, policies=policies)
+    world.run(2 * SECOND)
+    assert bool(rows(world, "consumer.connected")) is admitted
+    refused = {row["detail"] for row in rows(world, "schema.refused")}
+    assert refused == (
+        set()
+        if admitted
+        else {"v1: Failed to add schema to an active topic with empty(BYTES) schema: new schema type AVRO"}
+    )
+    assert world.summary()["violations"] == []
+
+
+def test_replicated_data_without_a_schema_makes_the_remote_topic_active():
+    clients = (
+        "producers: {p: {topic: t, cluster: r1, at: [500ms]}}\nsubscriptions: {s: {topic: t, type: Shared}}\n"
+        "consumers: {c: {subscription: s, cluster: r2, schema: v1}, d: {subscription: s, cluster: r2, "
+        "start: 1s, schema: v1}}"
+    )
+    world = opened(schemas=SCHEMAS, clients=clients)
+    world.run(2 * SECOND)
+    assert len(rows(world, "consumer.connected")) == 2, "the first came before the data, and registered it"
+    late = opened(
+        schemas=SCHEMAS, clients=clients.replace("cluster: r2, schema", "cluster: r2, start: 2s, schema")
+    )
+    late.run(3 * SECOND)
+    assert rows(late, "consumer.connected") == [] and schemas(late, "r2") == []
+
+
 def test_a_consumer_registers_the_first_schema():
     clients = "subscriptions: {s: {topic: t}}\nconsumers: {c: {subscription: s, cluster: r1, schema: v1}}"
     world = with_schemas(clients=clients)

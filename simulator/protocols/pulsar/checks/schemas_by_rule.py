@@ -20,6 +20,7 @@ from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.scenario.model import SchemaSpec
 from simulator.scenarios.model import Scenario
 
+_ACTIVE = "to an active topic with empty(BYTES) schema"
 ANSWERS_KEPT = 4096
 """Number of definition pairs whose result is cached."""
 
@@ -173,11 +174,10 @@ class SchemasByRule(Administered):
             return [f"{event}, which it has"]
         if row.reason == "not-allowed":
             return [f"{event}, and who brought it may"] if self._allowed(place, bool(row.peer)) else []
-        reader = (
-            row.client in scenario.consumers
-            and scenario.consumers[row.client].schema == offered.name
-            and bool(versions)
-        )
+        reads_it = row.client in scenario.consumers and scenario.consumers[row.client].schema == offered.name
+        if reads_it and not versions and _ACTIVE in row.detail and strategy != "ALWAYS_COMPATIBLE":
+            return []
+        reader = reads_it and bool(versions)
         good = may_subscribe if reader else may_follow
         return [f"{event}, and {strategy} lets it"] if good(strategy, offered, versions) else []
 
@@ -215,7 +215,7 @@ class SchemasByRule(Administered):
             self.versions.get(place, ()),
             self._strategy(place),
         )
-        if versions and may_subscribe(strategy, schema, versions):
+        if may_subscribe(strategy, schema, versions) if versions else strategy == "ALWAYS_COMPATIBLE":
             return []
         return [
             (

@@ -96,10 +96,18 @@ def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | No
 
 def refuses_reader(consumer: ConsumerOfTopic, topic: Topic, schema: str, cause: int) -> str | None:
     """Why a consumer with a schema may not subscribe, None when it may."""
-    cluster = topic.cluster
-    why = schema_registry.admit_consumer(cluster, topic.base, schema, cause, consumer.number)
-    if why is not None and schema_registry.versions(cluster, topic.base):
-        cluster.runtime.note(
+    cluster, runtime = topic.cluster, topic.runtime
+    active = (
+        any(ledger.size_bytes for ledger in topic.log.ledgers)
+        or any(one.dispatcher.sessions for one in topic.subscriptions.values())
+        or any(
+            one.is_open and one.cluster_name == cluster.name and one.spec.topic == topic.base
+            for one in runtime.producers.values()
+        )
+    )
+    why = schema_registry.admit_consumer(cluster, topic.base, schema, cause, consumer.number, active)
+    if why is not None and (active or schema_registry.versions(cluster, topic.base)):
+        runtime.note(
             "schema.refused",
             cause,
             cluster.number,

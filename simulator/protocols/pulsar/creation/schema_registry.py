@@ -23,6 +23,7 @@ WITHOUT_SCHEMA = (
     "Producers cannot connect or send message without a schema to topics with a schema when "
     "SchemaValidationEnforced is enabled"
 )
+ACTIVE_WITHOUT_SCHEMA = "Failed to add schema to an active topic with empty(BYTES) schema"
 PRODUCER, CONSUMER, REPLICATOR, PERSON = "producer", "consumer", "replicator", "command"
 
 
@@ -161,15 +162,19 @@ def offer(
     return None
 
 
-def admit_consumer(cluster: ClusterOfSchemas, base: str, schema: str, cause: int, client: int) -> str | None:
+def admit_consumer(
+    cluster: ClusterOfSchemas, base: str, schema: str, cause: int, client: int, active: bool
+) -> str | None:
     """Check the schema of a subscribing consumer; returns why it is refused, None when it is not.
 
-    Where the topic has no schema it is registered. Otherwise the consumer must be able to read the present
-    ones.
+    An idle topic without a schema registers it. On an active one it must be able to read the present ones,
+    and there must be some (`PersistentTopic.addSchemaIfIdleOrCheckCompatible`).
     """
     present = versions(cluster, base)
-    if not present:
+    if not present and not active:
         return offer(cluster, base, schema, CONSUMER, cause, client=client)
+    if not present and strategy(cluster, base) != "ALWAYS_COMPATIBLE":
+        return f"{ACTIVE_WITHOUT_SCHEMA}: new schema type {book_of(cluster.runtime).declared[schema].type}"
     return why_unreadable_by(strategy(cluster, base), book_of(cluster.runtime).declared[schema], present)
 
 
