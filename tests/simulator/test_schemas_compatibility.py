@@ -116,6 +116,12 @@ def test_a_consumer_must_read_the_newest_or_all():
         "whatever the direction, a consumer reads"
     )
     assert why_unreadable_by("FULL_TRANSITIVE", WITHOUT_DEFAULT, versions) is not None
+    assert why_unreadable_by("ALWAYS_INCOMPATIBLE", ID, [ID]) == (
+        "Schema compatibility strategy is ALWAYS_INCOMPATIBLE"
+    )
+    wider = record(field("id"), field("a"))
+    assert why_unreadable_by("BACKWARD_TRANSITIVE", ID, [wider]) is None
+    assert why_unreadable_by("FULL_TRANSITIVE", ID, [wider]) is not None, "wider has to read it, too"
     assert (
         why_unreadable_by("ALWAYS_COMPATIBLE", TEXT, versions) is None
         and why_unreadable_by("FULL", TEXT, []) is None

@@ -58,10 +58,13 @@ def may_subscribe(strategy: str, reader: SchemaSpec, versions: Sequence[SchemaSp
     """Whether a consumer with this schema may read a topic.
 
     It must read the newest version, with BACKWARD_TRANSITIVE and FULL_TRANSITIVE every one, and with
-    ALWAYS_COMPATIBLE none.
+    FULL_TRANSITIVE every one must also read its schema. ALWAYS_COMPATIBLE lets any, ALWAYS_INCOMPATIBLE none.
     """
+    if strategy.startswith("ALWAYS_"):
+        return strategy == "ALWAYS_COMPATIBLE" or not versions
     asked = versions if strategy in ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE") else versions[-1:]
-    return strategy == "ALWAYS_COMPATIBLE" or all(reads(reader, old) for old in asked)
+    mutual = strategy == "FULL_TRANSITIVE"
+    return all(reads(reader, old) and (not mutual or reads(old, reader)) for old in asked)
 
 
 class SchemasByRule(Administered):
@@ -86,10 +89,12 @@ class SchemasByRule(Administered):
         # producer -> (first sequence id, schema), oldest first
         self.used: dict[str, tuple[tuple[int, str | None], ...]] = {}
         self.versions: dict[tuple[str, str], tuple[SchemaSpec, ...]] = {}  # (cluster, topic) -> oldest first
+        self.brought: tuple[str, str, int] | None = None  # (cluster, consumer, instant) of its first schema
 
     def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.reads, copy.versions, copy.used = self.reads, dict(self.versions), dict(self.used)
+        copy.brought = self.brought
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         return super().read(stretch, known) if self.has.scenario.schemas else []
@@ -121,6 +126,8 @@ class SchemasByRule(Administered):
         elif row.kind == "schema.registered":
             new, place = self.has.scenario.schemas[row.detail], (row.cluster, row.topic)
             wrong = self._registered(row, new)
+            if row.reason == "consumer":
+                self.brought = row.cluster, row.client, row.at_us
             self.versions[place] = (*self.versions.get(place, ()), new)
             return wrong
         elif row.kind == "schema.refused" and row.reason in ("not-allowed", "incompatible"):
@@ -170,11 +177,15 @@ class SchemasByRule(Administered):
         )
         versions, strategy = self.versions.get(place, ()), self._strategy(place)
         event = f"{row.topic} in {row.cluster} refused {row.detail.partition(':')[0]} as {row.reason}"
-        if offered is None or any(_same(offered, old) for old in versions):
+        reads_it = (
+            row.client in scenario.consumers
+            and offered is not None
+            and scenario.consumers[row.client].schema == offered.name
+        )
+        if offered is None or (not reads_it and any(_same(offered, old) for old in versions)):
             return [f"{event}, which it has"]
         if row.reason == "not-allowed":
             return [f"{event}, and who brought it may"] if self._allowed(place, bool(row.peer)) else []
-        reads_it = row.client in scenario.consumers and scenario.consumers[row.client].schema == offered.name
         if reads_it and not versions and _ACTIVE in row.detail and strategy != "ALWAYS_COMPATIBLE":
             return []
         reader = reads_it and bool(versions)
@@ -217,6 +228,8 @@ class SchemasByRule(Administered):
         )
         if may_subscribe(strategy, schema, versions) if versions else strategy == "ALWAYS_COMPATIBLE":
             return []
+        if self.brought == (row.cluster, row.client, row.at_us) and versions[-1:] == (schema,):
+            return []  # it is the first one, which no strategy compares
         return [
             (
                 f"{row.client} subscribed to {row.topic} in {row.cluster} with {schema.name}, which "

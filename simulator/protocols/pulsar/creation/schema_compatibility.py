@@ -88,15 +88,19 @@ def why_not_after(direction: str, new: Described, version: Described) -> str | N
 
 
 def why_unreadable_by(strategy: str, consumer: Described, versions: Sequence[Described]) -> str | None:
-    """Why a consumer with this schema is refused, None when it is not.
+    """Why a consumer with this schema is refused, None when it is not (checkConsumerCompatibility).
 
-    It must read the newest version, and all of them under BACKWARD_TRANSITIVE and FULL_TRANSITIVE.
+    It must read the newest version. Under BACKWARD_TRANSITIVE and FULL_TRANSITIVE it must be compatible with
+    all of them in the strategy's own directions, and under ALWAYS_INCOMPATIBLE no schema is.
     """
     if not versions or strategy == "ALWAYS_COMPATIBLE":
         return None
+    if strategy == "ALWAYS_INCOMPATIBLE":
+        return "Schema compatibility strategy is ALWAYS_INCOMPATIBLE"
     every = strategy in ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE")
+    direction = strategy.removesuffix(TRANSITIVE) if every else "BACKWARD"
     for version in reversed(versions) if every else versions[-1:]:
-        why = why_not_after("BACKWARD", consumer, version)
+        why = why_not_after(direction, consumer, version)
         if why is not None:
             return why
     return None
