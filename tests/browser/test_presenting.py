@@ -93,8 +93,9 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     expect(first.get_by_role("button", name="Next", exact=True)).to_be_hidden()
     expect(own.locator("[data-part=tour-status]")).to_have_text("")
     presenter.at_rest()
+    presented_us = instant_of(own)
     for page in (first, second):
-        wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {instant_of(own)}")
+        wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {presented_us}")
 
     own.get_by_role("tab", name="Admin").click()
     expect(first.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
@@ -111,7 +112,7 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     wait_until(second, SHOWS_A_LAB)
     expect(bar_of(second)).to_contain_text("in a copy of the presented lab")
     expect(second.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
-    wait_until(second, f"() => globalThis.failoverLab.getState().at_us === {instant_of(own)}")
+    wait_until(second, f"() => globalThis.failoverLab.getState().at_us === {presented_us}")
     second.evaluate("globalThis.failoverLab.link.command({ do: 'cluster.crash', cluster: 'us-west' })")
     down = "globalThis.failoverLab.getState().view.clusters['us-west'].state === 'down'"
     wait_until(second, f"() => {down}")
