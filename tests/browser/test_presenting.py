@@ -93,16 +93,18 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     expect(first.get_by_role("button", name="Next", exact=True)).to_be_hidden()
     expect(own.locator("[data-part=tour-status]")).to_have_text("")
     presenter.at_rest()
-    presented_us = instant_of(own)
     for page in (first, second):
-        wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {presented_us}")
+        wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {instant_of(own)}")
 
     own.get_by_role("tab", name="Admin").click()
     expect(first.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
-    own.locator(".event").first.click()
+    line = own.locator(f".event[data-seq='{own.locator('.event').first.get_attribute('data-seq')}']")
+    presented_us = round(1_000_000 * float(line.locator("time").inner_text()))
+    line.click()  # the lab goes to the event's instant
     words = own.locator("[data-part=lit-words]")
     expect(words).to_contain_text("caused by")
-    for page in (first, second):
+    for page in (own, first, second):
+        wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {presented_us}")
         expect(page.locator("[data-part=lit-words]")).to_have_text(words.inner_text())
 
     first.keyboard.press("Space")
