@@ -67,7 +67,7 @@ def described(chosen: DataFrame, acks: dict[str, int]) -> DataFrame:
         F.min(F.when(F.col("kind") == ACK, F.col("at_us"))).alias("first_ack_us"),
     )
     known = from_rows(chosen.sparkSession, sorted(acks.items()), _SUBSCRIPTIONS)
-    delivered_ones = gathered.filter(F.col("lines") > 0)  # an acknowledgement may come with another's hash
+    delivered_ones = gathered.filter(F.col("lines") > 0)  # an acked id may have the hash of another one
     return delivered_ones.join(F.broadcast(known), "subscription", "left").select(*IDENTITY, *_of_message())
 
 

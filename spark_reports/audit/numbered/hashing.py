@@ -1,7 +1,7 @@
 """Messages' keys as numbers of 64 bits: integers as they are, texts as hashes.
 
-Rules: two texts may share a hash, so a hash finds messages that may have several rows. Whoever reads those
-rows compares the texts. Of a hundred million random texts two share a hash in 3 of 10,000 logs.
+Rules: two texts may have the same hash, so a hash only selects rows, and their texts are compared afterwards.
+In a log of a hundred million ids the probability that any two have the same hash is 0.03 %.
 """
 
 from __future__ import annotations
