@@ -4,8 +4,8 @@ Rules: the first scan gives the overview, messages and rows of every partition, 
 The second gives the rows of those keys and the rows whose times are measured. Keys that are texts are counted
 by a hash. Messages with several rows are counted after the second scan, by their texts, so two texts with the
 same hash change no figure about deliveries. A third scan finds publishes without a delivery, by hashes alone;
-it is the only one for logs that are not all Parquet.
-Workers need numpy, pyarrow and pyroaring, but not this package.
+it is the only one for logs that are not all Parquet. Workers need numpy, pyarrow and pyroaring, but not this
+package.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Numbered:
 
     def not_delivered(self) -> DataFrame:
         """Publishes without a delivery (`lost.NOT_DELIVERED`) of each subscription, by another scan."""
-        return _met(self._scanned(lost.LossScan(*self.rules, self.key == POSITION), lost.PART))
+        return _by_topic(self._scanned(lost.LossScan(*self.rules, self.key == POSITION), lost.PART))
 
     def overview(self, found: DataFrame) -> list[dict[str, Any]]:
         """The same rows as `counting.overview`, from the result of the first scan."""
@@ -144,10 +144,10 @@ def not_delivered(rows: DataFrame, by_position: bool, groups_most: int) -> DataF
     fed = of_kinds(rows, PUBLISH, DELIVER, ACK).select("at_us", code, key, *grouping.TEXTS)
     kinds = {kind: kind for kind in (PUBLISH, DELIVER, ACK)}
     scan = lost.LossScan(kinds, False, SPELLINGS * groups_most, by_position)
-    return _met(fed.mapInArrow(scan, lost.PART))
+    return _by_topic(fed.mapInArrow(scan, lost.PART))
 
 
-def _met(parts: DataFrame) -> DataFrame:
+def _by_topic(parts: DataFrame) -> DataFrame:
     """The figures of each topic, whose parts meet in one task."""
     tasks = _tasks(parts.sparkSession)
     return parts.repartition(tasks, "topic").mapInArrow(lost.not_delivered, lost.NOT_DELIVERED)
