@@ -79,6 +79,69 @@ def test_no_test_runs_when_a_check_fails(capsys):
     assert capsys.readouterr().err.endswith("No test was run. script/check runs these checks alone.\n")
 
 
+PASSES_ALONE = """
+import pathlib
+
+def test_passes():
+    pass
+
+def test_fails_once(pytestconfig):
+    ran = pathlib.Path(pytestconfig.rootpath, "ran")
+    before = ran.exists()
+    ran.touch()
+    assert before
+"""
+ALWAYS_FAILS = """
+def test_fails():
+    assert False
+"""
+
+
+@pytest.fixture
+def suite(set_up, monkeypatch, tmp_path):
+    """A function that runs `script/test` on a suite of one file with the given text."""
+    monkeypatch.setattr(run_tests, "run_checks", lambda _supervisor, has_page_tools: {})
+    monkeypatch.setattr(run_tests, "WHOLE_SUITE", ("-p", "xdist", "-n", "2"))
+    monkeypatch.setattr(run_tests, "LAST_FAILED", tmp_path / ".pytest_cache/v/cache/lastfailed")
+    monkeypatch.setattr(run_tests, "PYTHON", sys.executable)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)  # the suite has no site
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+
+    def run_suite(text: str) -> int:
+        (tmp_path / "test_suite.py").write_text(text)
+        with Supervisor() as supervisor:
+            return run_tests.run_tests(supervisor, [])
+
+    return run_suite
+
+
+def test_a_test_that_passes_alone_is_named_as_flaky_and_is_no_failure(suite, capfd):
+    assert suite(PASSES_ALONE) == 0
+    last = capfd.readouterr().err.splitlines()[-1]
+    assert last.startswith("flaky: test_suite.py::test_fails_once")
+
+
+def test_a_test_that_fails_again_fails_the_suite_beside_a_flaky_one(suite, capfd):
+    assert suite(PASSES_ALONE + ALWAYS_FAILS) == 1
+    printed = capfd.readouterr().err
+    assert (
+        "flaky: test_suite.py::test_fails_once" in printed
+        and "flaky: test_suite.py::test_fails " not in printed
+    )
+
+
+def test_many_failed_tests_are_not_repeated(suite, capfd):
+    many = "\n".join(f"def test_{number}(): assert False" for number in range(run_tests.MOST_REPEATED + 1))
+    assert suite(many) == 1
+    assert "Repeating" not in capfd.readouterr().err
+
+
+def test_a_suite_that_cannot_be_collected_fails_without_a_repeat(suite, capfd):
+    assert suite("import no_such_module") not in (0, 5)
+    assert "flaky" not in capfd.readouterr().err
+
+
 @pytest.mark.usefixtures("set_up")
 def test_chosen_tests_run_without_the_checks():
     recorder = Recorder(broken="eslint")

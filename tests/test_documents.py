@@ -184,7 +184,13 @@ REMARKS[".mjs"] = REMARKS[".js"]
 def test_no_comment_cites_a_file_that_is_not_in_the_repository():
     """Sources are a broker's class, a proposal's section, an issue's number, or an existing file."""
     assert len(SOURCES) > 500
-    files = [*SOURCES, *DOCUMENTS, *ROOT.glob("*.py"), *(ROOT / "static").rglob("*.js")]
+    files = [
+        *SOURCES,
+        *DOCUMENTS,
+        *ROOT.glob("*.py"),
+        *ROOT.glob("tests/*.md"),
+        *(ROOT / "static").rglob("*.js"),
+    ]
     known = {path.relative_to(ROOT).as_posix() for path in files}
     known |= {path[at + 1 :] for path in known for at, letter in enumerate(path) if letter == "/"}
     wrong = []

@@ -26,6 +26,11 @@ _spec.loader.exec_module(tidy)
         ("from simulator import world", "visualizer", {"simulator", "simulator.world"}),
         ("from simulator import World", "visualizer", {"simulator"}),
         (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pyspark\nelse:\n    import ast",
+            "simulator",
+            {"typing", "ast"},
+        ),
+        (
             "from ..log import ledgers",
             "simulator.kernel",
             {"simulator.log", "simulator.log.ledgers"},
