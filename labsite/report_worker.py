@@ -127,6 +127,7 @@ def _replayed(report: Report, row: Row, path: Path) -> Path:
         "seed": report.seed,
         "commands": report.commands,
         "until_us": world.now_us,
+        "reruns": report.reruns,
     }
     write_trace(path, world.trace, meta)
     row.show_simulators(of_simulator(world))

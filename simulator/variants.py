@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.changes import CommandLog
+from simulator.scenarios.changes import CommandLog, PlacedSetting
 from simulator.scenarios.model import Scenario
 
 __all__ = ["CommandLog", "Variant", "variants"]
@@ -20,13 +20,16 @@ __all__ = ["CommandLog", "Variant", "variants"]
 class Variant:
     """The inputs of one changed run: its scenario, with its canonical text, and its command log.
 
-    `key` is for links, `name` for readers.
+    `key` is for links, `name` for readers. `settings` and `no_setting` are those of the change
+    (`simulator.scenarios.changes.Changed`).
     """
 
     key: str
     name: str
     scenario: Scenario
     commands: CommandLog
+    settings: tuple[PlacedSetting, ...] = ()
+    no_setting: str = ""
 
 
 def variants(scenario: Scenario, commands: CommandLog) -> list[Variant]:
@@ -35,7 +38,16 @@ def variants(scenario: Scenario, commands: CommandLog) -> list[Variant]:
     for change in protocol_of(scenario).changes:
         made = change(scenario, commands)
         if made is not None:
-            key, name, changed, log = made
-            changed = replace(changed, tour=None, pair={})  # they describe the run as it was
-            found.append(Variant(key, name, replace(changed, canonical_text=canonical_text(changed)), log))
+            changed = replace(made.scenario, tour=None, pair={})  # they describe the run as it was
+            text = canonical_text(changed)
+            found.append(
+                Variant(
+                    made.key,
+                    made.name,
+                    replace(changed, canonical_text=text),
+                    made.commands,
+                    made.settings,
+                    made.no_setting,
+                )
+            )
     return found

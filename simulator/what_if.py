@@ -1,21 +1,29 @@
 """What would have helped: the same seed and failure, run again with one thing changed at a time.
 
-Rules: the first variant is the run as it was; the others are described by their differences to it. Page and
-report use the same functions, so their figures agree. Each protocol declares what is changed and compared
-(`changes.py` and `compared.py` in its folder). A rerun is a separate world and changes no other one.
+Rules: the first variant is the run as it was; the others are described by their differences to it. `answer`
+is the whole result for page and report: a report of a lab takes the outcomes that the page has already. Each
+protocol declares what is changed and compared (`changes.py` and `compared.py` in its folder). A rerun is a
+separate world and changes no other one. Only a setting that an operator could have changed before the run is
+recommended, and only when every variant has run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from simulator.protocols.table import protocol_of
+from simulator.scenarios.changes import NO_SETTING
 from simulator.scenarios.model import Scenario
+from simulator.system.compared import price_of, price_words
 from simulator.variants import Variant, variants
 from simulator.world import World
 
-__all__ = ["Rerun", "Variant", "beside", "looks", "variants"]
+__all__ = ["Rerun", "Variant", "answer", "beside", "looks", "variants"]
+
+SAME = "no difference"
+"""The difference of a change without effect, in words."""
 
 
 class Rerun:
@@ -34,13 +42,15 @@ class Rerun:
     def outcome(self) -> dict[str, Any]:
         """The outcome of the run so far.
 
-        Returns {"key", "name", "cases", "digest"}; `cases` are the figures of each failover or group, as in
-        the summary.
+        Returns {"key", "name", "settings", "no_setting", "cases", "digest"}; `cases` are the figures of each
+        failover or group, as in the summary.
         """
         cases = protocol_of(self.variant.scenario).compared.cases(self.world)
         return {
             "key": self.variant.key,
             "name": self.variant.name,
+            "settings": [asdict(one) for one in self.variant.settings],
+            "no_setting": self.variant.no_setting,
             "cases": cases,
             "digest": self.world.digest(),
         }
@@ -63,37 +73,80 @@ def looks(scenario: Scenario) -> dict[str, Any]:
 def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outcomes as differences to the real one, which is the first, with cases in its order.
 
-    Each case has its `label` and `at_us`, `figures` (null where the case did not happen), and the effect of
-    the change: `difference` in words, `harm` (a list of integers, small is good; null where it cannot be
-    judged), `helps`, and `assumes`: what the change takes for granted that was not so in the real run (null
-    for advice that could have been followed).
+    Each has the `settings` that an operator would paste. Each case has its `label` and `at_us`, `figures`
+    (null where the case did not happen), and the effect of the change: `difference` in words, `harm` (a list
+    of integers, small is good; null where it cannot be judged), `helps`, `price` (additional costs, null
+    without figures), `price_words`, and `assumes`: why it is no advice, such as an assumption that was not so
+    in the real run (null for a setting that could have been changed).
     """
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]
 
-    def described(key: str, real: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
-        place = {**{name: real[name] for name in ("label", "at_us")}, "assumes": compared.assumes(real, key)}
+    def described(
+        outcome: dict[str, Any], real: dict[str, Any], other: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        assumes = compared.assumes(real, outcome["key"]) or NO_SETTING.get(outcome["no_setting"])
+        place = {**{name: real[name] for name in ("label", "at_us")}, "assumes": assumes}
         if other is None:
-            return {**place, "figures": None, "difference": compared.missing, "harm": None, "helps": False}
+            missing = {"figures": None, "difference": compared.missing, "harm": None, "helps": False}
+            return {**place, **missing, "price": None, "price_words": ""}
         harm = compared.harm(real, other)
+        price = price_of(compared.prices, real, other)
         return {
             **place,
             "figures": {name: other[name] for name in names},
             "difference": compared.difference(real, other),
             "harm": list(harm),
             "helps": harm < compared.harm(real, real),
+            "price": price,
+            "price_words": price_words(compared.prices, price),
         }
 
     real_cases = outcomes[0]["cases"] if outcomes else []
     return [
         {
-            **{name: outcome[name] for name in ("key", "name", "digest")},
+            **{name: outcome[name] for name in ("key", "name", "settings", "no_setting", "digest")},
             "cases": [
                 described(
-                    outcome["key"], real, outcome["cases"][place] if place < len(outcome["cases"]) else None
+                    outcome, real, outcome["cases"][place] if place < len(outcome["cases"]) else None
                 )
                 for place, real in enumerate(real_cases)
             ],
         }
         for outcome in outcomes
     ]
+
+
+def answer(scenario: Scenario, outcomes: Sequence[dict[str, Any]], *, done: bool) -> dict[str, Any]:
+    """The result for page and report: the table's layout, the variants so far, and their order.
+
+    `order` has an entry for each case: `rows`, each variant's `key` with its `group` in the order of the
+    table, and `best`, the key of the setting to recommend. Groups are `real`, `changed` (a setting with an
+    effect, the most helpful first), `same` (a setting without), and `assumed` (no setting, or impossible).
+    `best` is null until all variants have run (`done`), and when no setting helps.
+    """
+    found = beside(scenario, outcomes)
+    cases = range(len(found[0]["cases"]) if found else 0)
+    return {
+        **looks(scenario),
+        "done": done,
+        "variants": found,
+        "order": [_order(found, place, done) for place in cases],
+    }
+
+
+def _order(found: list[dict[str, Any]], place: int, done: bool) -> dict[str, Any]:
+    """The variants of one case in the order of the table, and the setting to recommend."""
+    real, *others = [{"key": one["key"], **one["cases"][place]} for one in found]
+    by_harm = sorted(others, key=lambda one: (one["harm"] is None, one["harm"] or []))
+    groups = {
+        "real": [real],
+        "changed": [one for one in by_harm if not one["assumes"] and one["difference"] != SAME],
+        "same": [one for one in others if not one["assumes"] and one["difference"] == SAME],
+        "assumed": [one for one in by_harm if one["assumes"]],
+    }
+    first = groups["changed"][0] if groups["changed"] else None
+    return {
+        "rows": [{"key": one["key"], "group": group} for group, its in groups.items() for one in its],
+        "best": first["key"] if done and first is not None and first["helps"] else None,
+    }

@@ -1,8 +1,9 @@
 """“What would have helped” in a report: runs every variant of a run and compares them.
 
-The variants are those of `simulator.what_if`. Rules: they run in the driver, in slices between which
-cancellation is checked, and only for runs up to `ROWS_MOST` rows, since every variant is a whole run. The
-unchanged run must have the trace's digest, which makes the others comparable.
+The variants are those of `simulator.what_if`. Rules: outcomes that the lab's page has computed already are
+used. Otherwise the variants run in the driver, in slices between which cancellation is checked, and only for
+runs up to `ROWS_MOST` rows, since every variant is a whole run. The unchanged run must have the trace's
+digest, which makes the others comparable.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION, load_scenario
-from simulator.what_if import Rerun, beside, looks, variants
+from simulator.scenarios.model import Scenario
+from simulator.what_if import Rerun, answer, variants
 
 ROWS_MOST = 1_000_000
 """Most rows of a trace that is run again: about ten seconds per variant."""
@@ -28,42 +30,47 @@ def is_recorded(meta: dict[str, Any], scenario: Any) -> bool:
     return bool(meta.get("recorded") or scenario.recording)
 
 
-def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def compare(
+    meta: dict[str, Any], go_on: Callable[[], None]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run every variant of a run and compare them.
 
-    Returns ({"same_bytes", "note", "columns", "variants"}, the cases of the run as it was). Columns and
-    variants are those of `simulator.what_if.beside`. The note says why nothing is compared. `go_on` is called
-    between slices and raises to stop.
+    Returns ({"same_bytes", "note", …}, the cases of the run as it was). The rest is that of
+    `simulator.what_if.answer`. The note says why nothing is compared. `go_on` is called between slices and
+    raises to stop. Outcomes in the trace's description (`reruns`), which the lab's page has computed, are
+    used in place of further runs.
     """
     scenario = load_scenario(meta["scenario"])
-    answer: dict[str, Any] = {
-        "same_bytes": None,
-        "note": "",
-        "columns": looks(scenario)["columns"],
-        "variants": [],
-    }
+    nothing = {"same_bytes": None, "note": "", **answer(scenario, [], done=False)}
     if is_recorded(meta, scenario):
-        return {**answer, "note": RECORDED_ONLY}, []
-    if meta["rows"] > ROWS_MOST:
-        return {
-            **answer,
-            "note": (
+        return {**nothing, "note": RECORDED_ONLY}, []
+    outcomes: list[dict[str, Any]] = meta.get("reruns") or []
+    if not outcomes or outcomes[0]["digest"] != meta["trace_sha256"]:
+        if meta["rows"] > ROWS_MOST:
+            note = (
                 f"The run has {meta['rows']:,} rows; runs of more than {ROWS_MOST:,} are not run again for "
                 f"this table."
-            ),
-        }, []
+            )
+            return {**nothing, "note": note}, []
+        outcomes = _outcomes(scenario, meta, go_on)
+    if outcomes[0]["digest"] != meta["trace_sha256"]:
+        note = (
+            f"Engine {ENGINE_VERSION} gives other rows for this run than engine "
+            f"{meta['engine_version']} that made the trace, so nothing can be compared."
+        )
+        return {**nothing, "same_bytes": False, "note": note}, []
+    found = answer(scenario, outcomes, done=True)
+    return {**nothing, **found, "same_bytes": True}, outcomes[0]["cases"]
+
+
+def _outcomes(scenario: Scenario, meta: dict[str, Any], go_on: Callable[[], None]) -> list[dict[str, Any]]:
+    """Run every variant; only the first where it differs from the trace or has nothing to compare."""
     outcomes: list[dict[str, Any]] = []
     for variant in variants(scenario, meta["commands"]):
         rerun = Rerun(variant, meta["seed"], meta["until_us"])
         while rerun.step(SLICE_EVENTS):
             go_on()
         outcomes.append(rerun.outcome())
-        if outcomes[0]["digest"] != meta["trace_sha256"]:
-            note = (
-                f"Engine {ENGINE_VERSION} gives other rows for this run than engine "
-                f"{meta['engine_version']} that made the trace, so nothing can be compared."
-            )
-            return {**answer, "same_bytes": False, "note": note}, []
-        if not outcomes[0]["cases"]:
+        if outcomes[0]["digest"] != meta["trace_sha256"] or not outcomes[0]["cases"]:
             break
-    return {**answer, "same_bytes": True, "variants": beside(scenario, outcomes)}, outcomes[0]["cases"]
+    return outcomes

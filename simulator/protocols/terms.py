@@ -177,6 +177,12 @@ SHARED_TERMS: tuple[TermSection, ...] = (
                 ("change", "difference"),
             ),
             Term(
+                "Price of a change",
+                "What a changed run costs more than the run as it was, such as markers or a longer delivery gap.",
+                LAB,
+                ("price",),
+            ),
+            Term(
                 "Check",
                 "A statement about the protocol that must hold in every run, evaluated while it runs.",
                 LAB,

@@ -1,21 +1,59 @@
 """Changes to one setting, option or command of a run's inputs, for "what would have helped".
 
-Rules: a change takes a scenario and a command log and returns (key, words, scenario, command log), or None
-where it does not apply. It reads inputs, never an outcome. Each protocol lists its own. The changed scenario
-is loaded from its canonical text like any other, so mappings keep the declared order.
+Rules: a change takes a scenario and a command log and returns a `Changed`, or None where it does not apply.
+It reads inputs, never an outcome. Each protocol lists its own. The changed scenario is loaded from its
+canonical text like any other, so mappings keep the declared order. A change that an operator can make by a
+setting names it as it is written there. Any other change says in one of `NO_SETTING` what it is instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.scenarios.model import CommandSpec, Scenario
 
 CommandLog = list[dict[str, Any]]
-Changed = tuple[str, str, Scenario, CommandLog] | None
-Change = Callable[[Any, CommandLog], Changed]
+NO_SETTING = {
+    "application": "a change of the application, not a setting",
+    "procedure": "a procedure, not a setting",
+    "release": "the broker's code, not a setting",
+    "failure": "assumes that the failure does not happen",
+}
+"""What a change is that no setting makes, by kind, in words. Such a change is never recommended."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSetting:
+    """A setting that an operator can paste.
+
+    It has its key, its value, the line or call to paste, and the file, command or code that it belongs in.
+    """
+
+    key: str
+    value: str
+    paste: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The inputs of a run with one thing changed.
+
+    `key` is for links, `name` for readers. `settings` make the change on real brokers. Without them
+    `no_setting` is a key of `NO_SETTING`.
+    """
+
+    key: str
+    name: str
+    scenario: Scenario
+    commands: CommandLog
+    settings: tuple[PlacedSetting, ...] = ()
+    no_setting: str = ""
+
+
+Change = Callable[[Any, CommandLog], Changed | None]
 """A change takes a scenario of its own protocol."""
 
 

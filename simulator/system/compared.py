@@ -27,6 +27,23 @@ class Figure:
         return {name: value for name, value in asdict(self).items() if name != "word"}
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A cost of a run that a change may raise: its name and its words.
+
+    With the unit `per_s` the words follow "3 more", with `us` they precede "3 s longer".
+    """
+
+    name: str
+    words: str
+    unit: str = "per_s"
+
+
+def per_second(count: int, run_us: int) -> float:
+    """A count of a run as a rate, rounded as it is shown."""
+    return round(count * 1_000_000 / run_us, 1) if run_us else 0.0
+
+
 def no_assumption(real: Case, key: str) -> str | None:
     """No assumption: every change could have been made before the run."""
     return None
@@ -40,7 +57,8 @@ class Compared:
     `difference(real, other)` is the text of a change's effect; `harm(real, other)` orders outcomes, small is
     good. `missing` is the text for a case that did not occur, `nothing` for a run without cases.
     `assumes(real, key)` is an assumption of that change that the real case did not meet (a crash cannot be
-    planned for), None for advice that could have been followed.
+    planned for), None for advice that could have been followed. `prices` are costs of a case that a change
+    may raise.
     """
 
     noun: str
@@ -51,6 +69,7 @@ class Compared:
     missing: str
     nothing: str
     assumes: Callable[[Case, str], str | None] = no_assumption
+    prices: tuple[Price, ...] = ()
 
 
 def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str]:
@@ -69,6 +88,31 @@ def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str
         else:
             words.append(f"{abs(became - was)} {'more' if more else 'fewer'} {figure.word}")
     return words
+
+
+def price_of(prices: Sequence[Price], real: Case, other: Case) -> dict[str, Any]:
+    """The additional costs of a case after a change, negative where it saves; null where one has none."""
+    found: dict[str, Any] = {}
+    for price in prices:
+        was, became = real[price.name], other[price.name]
+        known = was is not None and became is not None
+        found[price.name] = round(became - was, 1) if known else None
+    return found
+
+
+def price_words(prices: Sequence[Price], additional: dict[str, Any]) -> str:
+    """The additional costs in words, without what became cheaper; empty when nothing costs more."""
+    words = []
+    for price in prices:
+        more = additional[price.name]
+        if more is None or more <= 0:
+            continue
+        words.append(
+            f"{price.words} {span_words(more)} longer"
+            if price.unit == "us"
+            else f"{more:,.1f} more {price.words}".replace(".0 ", " ")
+        )
+    return ", ".join(words)
 
 
 def span_words(us: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, load_scenario, load_scenario_text, scenario_names
-from simulator.what_if import Rerun, beside, variants
+from simulator.scenarios.changes import NO_SETTING
+from simulator.what_if import Rerun, answer, beside, variants
 
 
 def outcome(variant, until_us=None):
@@ -99,7 +100,7 @@ def test_a_variant_that_delivers_less_is_no_help():
     [real] = outcome(variants(scenario, [])[0])["cases"]
     idle = {**real, "duplicates": 0, "waiting": real["waiting"] + real["duplicates"] + 1}
     outcomes = [
-        {"key": key, "name": key, "digest": "", "cases": cases}
+        {"key": key, "name": key, "digest": "", "settings": [], "no_setting": "", "cases": cases}
         for key, cases in (("real", [real]), ("idle", [idle]), ("none", []))
     ]
     _, [told], [missing] = (outcome["cases"] for outcome in beside(scenario, outcomes))
@@ -168,11 +169,13 @@ def test_differences_are_described_with_numbers(other, words):
         "mode": "crash",
         "moved": True,
         "markers": 9,
+        "markers_per_s": 9.5,
+        "marker_bytes_per_s": 900.0,
         "label": "s from a to b",
         "at_us": 5,
     }
     outcomes = [
-        {"key": key, "name": key, "digest": "", "cases": cases}
+        {"key": key, "name": key, "digest": "", "settings": [], "no_setting": "", "cases": cases}
         for key, cases in (("real", [real]), ("other", [] if other is None else [{**real, **other}]))
     ]
     [told] = beside(load_scenario("region-down"), outcomes)[1]["cases"]
@@ -195,8 +198,119 @@ def test_after_a_crash_a_planned_failover_is_shown_with_its_assumption():
     assert assumed["as-it-was"] is assumed["period-halved"] is None
 
 
-def test_after_a_planned_failover_draining_is_advice_without_assumption():
-    scenario = load_scenario("fail-over-and-back")
-    wanted = [variant for variant in variants(scenario, []) if variant.key in ("as-it-was", "drained")]
-    told = beside(scenario, [outcome(variant) for variant in wanted])
-    assert [one["cases"][0]["assumes"] for one in told] == [None] * len(wanted)
+def ordered(name, *keys, done=True):
+    """The answer for these variants of a scenario."""
+    scenario = load_scenario(name)
+    wanted = [one for one in variants(scenario, []) if not keys or one.key in ("as-it-was", *keys)]
+    return answer(scenario, [outcome(variant) for variant in wanted], done=done)
+
+
+def test_a_procedure_is_shown_last_and_never_recommended():
+    told = ordered("fail-over-and-back", "drained", "period-halved")
+    assert [row["group"] for row in told["order"][0]["rows"]][-1] == "assumed"
+    assert told["order"][0]["rows"][-1]["key"] == "drained"
+    drained = next(one for one in told["variants"] if one["key"] == "drained")
+    assert drained["cases"][0]["assumes"] == "a procedure, not a setting" and drained["settings"] == []
+    assert all(order["best"] != "drained" for order in told["order"])
+
+
+@pytest.mark.parametrize(
+    ("name", "impossible", "best"),
+    [
+        ("periodic-snapshots", "drained", "period-halved"),
+        ("groups-two-readers", "links-up", "leases-halved"),
+        ("groups-node-crash", "nodes-up", None),
+    ],
+)
+def test_the_recommended_change_is_a_setting_although_an_impossible_one_helps_more(name, impossible, best):
+    told = ordered(name)
+    [order] = told["order"]
+    by_key = {one["key"]: one for one in told["variants"]}
+    assert by_key[impossible]["cases"][0]["helps"]
+    if best is not None:
+        assert by_key[impossible]["cases"][0]["harm"] <= by_key[best]["cases"][0]["harm"]
+        assert order["best"] == best
+    assert order["best"] is None or by_key[order["best"]]["settings"]
+    groups = [row["group"] for row in order["rows"]]
+    assert groups == sorted(groups, key=["real", "changed", "same", "assumed"].index)
+
+
+def test_nothing_is_recommended_before_all_variants_have_run():
+    before, after = (ordered("periodic-snapshots", "period-halved", done=done) for done in (False, True))
+    assert (before["order"][0]["best"], after["order"][0]["best"]) == (None, "period-halved")
+    assert before["variants"] == after["variants"] and not before["done"] and after["done"]
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_change_has_its_settings_or_says_that_it_is_no_setting(name):
+    first, *changed = variants(load_scenario(name), [])
+    assert first.settings == () and first.no_setting == ""
+    for variant in changed:
+        assert bool(variant.settings) != (variant.no_setting in NO_SETTING), variant.key
+        for one in variant.settings:
+            assert one.key and one.where and one.key in one.paste and one.value in one.paste, variant.key
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "pasted"),
+    [
+        (
+            "region-down",
+            "period-halved",
+            [
+                (
+                    "replicatedSubscriptionsSnapshotFrequencyMillis=500",
+                    "broker.conf of every broker of every region; takes effect after a restart",
+                )
+            ],
+        ),
+        (
+            "region-down",
+            "acks-at-once",
+            [(".acknowledgmentGroupTime(0, TimeUnit.MILLISECONDS)", "Java client, ConsumerBuilder")],
+        ),
+        ("enabled-on-backlog", "replicated", [(".replicateSubscriptionState(true)", "Java client, ConsumerBuilder")]),
+        (
+            "groups-two-readers",
+            "patient-leader",
+            [
+                (
+                    "durable_queues.leader_borrower_timeout = 9s",
+                    "emqx.conf or emqx ctl conf load, cluster-wide",
+                )
+            ],
+        ),
+        ("groups-quality-0", "quality-1", [("qos = 1", "MQTT clients, PUBLISH")]),
+    ],
+)
+def test_a_setting_is_written_as_the_broker_or_client_takes_it(name, key, pasted):
+    variant = by_key(load_scenario(name))[key]
+    assert [(one.paste, one.where) for one in variant.settings] == pasted
+
+
+def test_an_override_of_a_region_is_changed_and_named_there():
+    scenario = load_scenario(
+        "region-down",
+        overrides=[("clusters.us-west.settings.replicatedSubscriptionsSnapshotFrequencyMillis", "400")],
+    )
+    placed = by_key(scenario)["period-halved"].settings
+    assert [(one.value, one.where.split(";")[0]) for one in placed] == [
+        ("500", "broker.conf of every broker of every region"),
+        ("200", "broker.conf of every broker of us-west"),
+    ]
+
+
+def test_the_price_is_what_the_rerun_costs_more():
+    """Twice the snapshots: in periodic-snapshots each has the same markers, so their rate is doubled, too."""
+    scenario = load_scenario("periodic-snapshots")
+    real, halved = (outcome(by_key(scenario)[key]) for key in ("as-it-was", "period-halved"))
+    [case] = beside(scenario, [real, halved])[1]["cases"]
+    rates = [one["cases"][0]["markers_per_s"] for one in (real, halved)]
+    world = World.from_scenario(scenario)
+    world.run()
+    stored = [row for row in world.trace.rows() if row["type"] in ("marker.written", "marker.stored")]
+    assert rates[0] == round(len(stored) * 1_000_000 / world.now_us, 1)
+    assert case["price"]["markers_per_s"] == round(rates[1] - rates[0], 1) > 0.5 * rates[0]
+    assert case["price"]["outage_us"] == halved["cases"][0]["outage_us"] - real["cases"][0]["outage_us"]
+    assert f"{case['price']['markers_per_s']:,.1f}".removesuffix(".0") + " more markers/s" in case["price_words"]
+    assert "more bytes/s of markers" in case["price_words"]

@@ -17,7 +17,7 @@ from pyspark import SparkConf
 from script.support.package import make_package
 from simulator import World, load_scenario
 from simulator.trace.files import TraceFileError, read_meta
-from simulator.what_if import beside
+from simulator.what_if import Rerun, answer, variants
 from spark_reports import session, what_if
 from spark_reports.html.what_if import what_if as table
 from spark_reports.protocols.pulsar import comparison, curves
@@ -86,20 +86,23 @@ def test_the_table_begins_with_the_unchanged_run_and_ends_with_variants_without_
     run = {"what_if": what_if.compare(read_meta(trace), lambda: None)[0]}
     told = table(run, 0)
     names, differences = (
-        re.findall(r'<th scope="row">(.*?)</th>', told),
-        re.findall(r'words">(.*?)</td>', told),
+        re.findall(r'<th scope="row">(.*?)</th>', told, re.DOTALL),
+        re.findall(r'words">(.*?)</td>', told)[::2],
     )
     assert names[0] == "as it was" and differences[0] == "as it ran"
-    assumed = ["<small>(assumes" in name for name in names]
-    assert assumed == sorted(assumed) and any(assumed), "what assumes a planned move comes last after a crash"
+    assumed = ["<small>(" in name for name in names]
+    assert assumed == sorted(assumed) and any(assumed), "what was impossible or is no setting comes last"
+    assert all("<code>" in name for name, last in zip(names[1:], assumed[1:], strict=True) if not last)
     same = [words == "no difference" for words in differences[: assumed.index(True)]]
     assert same == sorted(same) and len(names) == len(run["what_if"]["variants"])
-    assert "What helps most" not in told and "no change helps" in told, (
+    assert "helps most" not in told and "no setting helps" in told, (
         "the planned moves bring fewer duplicates, but are no advice after a crash"
     )
     assert any("fewer duplicates" in words for words in differences[assumed.index(True) :])
     real = {
         "digest": "",
+        "settings": [],
+        "no_setting": "",
         "cases": [
             {
                 "label": "s from a to b",
@@ -108,19 +111,41 @@ def test_the_table_begins_with_the_unchanged_run_and_ends_with_variants_without_
                 "moved": True,
                 "first_delivery_us": 5,
                 **dict.fromkeys(
-                    ("duplicates", "redeliveries", "stranded", "lost", "outage_us", "markers"), 3
+                    (
+                        *("duplicates", "redeliveries", "stranded", "lost", "outage_us", "markers"),
+                        *("markers_per_s", "marker_bytes_per_s"),
+                    ),
+                    3,
                 ),
             }
         ],
     }
     outcomes = [
         {"key": "as-it-was", "name": "as it was", **real},
-        {"key": "other", "name": "other", "digest": "", "cases": []},
+        {**real, "key": "other", "name": "other", "cases": []},
     ]
-    alone = table(
-        {"what_if": {**run["what_if"], "variants": beside(load_scenario("region-down"), outcomes)}}, 0
-    )
-    assert "no change helps" in alone and "no failover" in alone
+    alone = table({"what_if": answer(load_scenario("region-down"), outcomes, done=True)}, 0)
+    assert "no setting helps" in alone and "no failover" in alone
+
+
+def test_the_report_uses_the_outcomes_that_the_page_has_computed(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta = read_meta(trace)
+    scenario = load_scenario(meta["scenario"])
+    outcomes = []
+    for variant in variants(scenario, meta["commands"]):
+        rerun = Rerun(variant, meta["seed"], meta["until_us"])
+        while rerun.step(20_000):
+            pass
+        outcomes.append(rerun.outcome())
+    computed, cases = what_if.compare(meta, lambda: None)
+    monkeypatch.setattr(what_if, "Rerun", lambda *_arguments: pytest.fail("it ran again"))
+    reused = what_if.compare({**meta, "reruns": outcomes, "rows": what_if.ROWS_MOST + 1}, lambda: None)
+    assert reused == (computed, cases)
+    monkeypatch.undo()
+    other = [{**outcomes[0], "digest": "0" * 64}, *outcomes[1:]]
+    assert what_if.compare({**meta, "reruns": other}, lambda: None) == (computed, cases), "of another run"
 
 
 def test_a_trace_of_another_engine_version_is_not_compared(trace: Path) -> None:

@@ -161,6 +161,15 @@ class Hub:
             asker,
         )
 
+    def finished_reruns(
+        self, lab_id: str, commands: list[dict[str, Any]], until_us: int
+    ) -> list[dict[str, Any]]:
+        """The outcomes of what would have helped in a lab that this process runs, if they are complete."""
+        room = self.rooms.get(lab_id)
+        if room is None or not isinstance(room.part, Runner):
+            return []
+        return room.part.reruns.finished(commands, until_us)
+
     async def room(self, lab_id: str) -> Room:
         """The room of a lab, opened if necessary.
 

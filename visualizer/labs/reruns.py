@@ -70,6 +70,7 @@ class Study:
         self._compared = compared
         self._rows_max = rows_max
         self.seed, self.until_us = seed, until_us
+        self.commands = listed[0].commands if listed else []  # of the run as it was
         self.of = len(listed)
         self.outcomes: list[dict[str, Any]] = []
         self.words = ""
@@ -166,6 +167,14 @@ class Reruns:
         if key not in self._studies:
             self._begin(key, world, until_us)
         return self._studies[key]
+
+    def finished(self, commands: list[dict[str, Any]], until_us: int) -> list[dict[str, Any]]:
+        """The outcomes of what would have helped for these inputs, if this process has them; else none."""
+        for key, study in reversed(self._studies.items()):
+            same = key != TOUR and study.until_us == until_us and study.commands == commands
+            if same and study.state == "done":
+                return study.outcomes
+        return []
 
     def of_tour(self, world: Any) -> Study:
         """The run that the lab's tour shows: the scenario as written, started if it is new."""

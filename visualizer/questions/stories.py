@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from simulator.story.queries import StoryCase
-from simulator.what_if import beside, looks
+from simulator.what_if import answer
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
@@ -157,7 +157,7 @@ def what_if(session: Session) -> Work:
     assert session.reruns is not None, "the hub gives each session its reruns"
     found = session.reruns.of(session.world)
     scenario = session.world.scenario
-    figures = {**looks(scenario), "variants": beside(scenario, found.outcomes)}
+    figures = answer(scenario, found.outcomes, done=found.state == "done")
     return {
         "state": found.state,
         "words": found.words,

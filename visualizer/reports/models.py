@@ -48,6 +48,9 @@ class Report(QueuedTask):
     simulator_figures = models.JSONField(
         default=list, help_text="the simulator's own headline figures, shown while Spark counts"
     )
+    reruns = models.JSONField(
+        default=list, help_text="outcomes of what would have helped that the lab's page has computed already"
+    )
 
 
 post_delete.connect(remove_files_of_row, sender=Report)

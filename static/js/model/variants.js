@@ -1,46 +1,40 @@
 /**
- * Sorts the variants of a what-if for reading.
- * The real run is first, then changes by how much they helped, then those without a difference, then those that assume an earlier plan.
+ * The variants of a what-if in the order of the table, which the server has decided (`simulator/what_if.py`).
+ * The real run is first, then settings by how much they helped, then those without a difference, then what is no setting or was impossible.
  */
 
-const NO_DIFFERENCE = "no difference";
+/**
+ * A setting as an operator pastes it.
+ * @typedef {{key: string, value: string, paste: string, where: string}} PlacedSetting
+ */
 
 /**
  * The effect of a change on one case (a failover, a group).
  * @typedef {object} Line
  * @property {string} key
  * @property {string} name
+ * @property {PlacedSetting[]} settings none where the change is no setting
  * @property {string} label of the case
  * @property {number} at_us instant to show for the case
  * @property {Record<string, number | null> | null} figures null when the case did not happen
  * @property {string} difference in words
- * @property {number[] | null} harm compared number by number, smaller is better; null when unknown
  * @property {boolean} helps
- * @property {string | null} [assumes] an assumption that was not true in the run; such a change is no advice and is listed last
+ * @property {string | null} assumes why the change is no advice, such as an assumption that was not true in the run
+ * @property {string} price_words additional costs, empty for none
+ * @property {"real" | "changed" | "same" | "assumed"} group
  */
 
 /**
- * @param {{variants: {key: string, name: string, cases: object[]}[]}} answer of what-if.json
+ * @param {{variants: {key: string, name: string, settings: PlacedSetting[], cases: object[]}[], order: {rows: {key: string, group: string}[], best: string | null}[]}} answer of what-if.json
  * @param {number} place index of the case
- * @returns {{real: Line | null, changed: Line[], same: Line[], assumed: Line[]}} changed: most helpful first; assumed: changes that could not have been made in time, in the same order
+ * @returns {{lines: Line[], real: Line, best: Line | null}} lines in the order of the table; best: the setting to recommend, null until all have run
  */
-export function inOrder({ variants }, place) {
-  const [real = null, ...others] = variants.map(({ key, name, cases }) => ({ key, name, ...cases[place] }));
-  const advice = others.filter((line) => !line.assumes);
-  const changed = advice.filter((line) => line.difference !== NO_DIFFERENCE).sort(byHarm);
-  return { real, changed, same: advice.filter((line) => line.difference === NO_DIFFERENCE), assumed: others.filter((line) => line.assumes).sort(byHarm) };
-}
-
-function byHarm({ harm: one }, { harm: other }) {
-  if (!one || !other) return Number(!one) - Number(!other);
-  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
-    const apart = (one[at] ?? -1) - (other[at] ?? -1);
-    if (apart) return apart;
-  }
-  return 0;
-}
-
-/** @returns {Line | null} the change that helped most, if any did */
-export function mostHelpful({ changed }) {
-  return changed[0]?.helps ? changed[0] : null;
+export function inOrder({ variants, order }, place) {
+  const { rows, best } = order[place];
+  const byKey = new Map(variants.map((one) => [one.key, one]));
+  const lines = rows.map(({ key, group }) => {
+    const { name, settings, cases } = byKey.get(key);
+    return /** @type {Line} */ ({ key, name, settings, ...cases[place], group });
+  });
+  return { lines, real: lines[0], best: lines.find(({ key }) => key === best) ?? null };
 }

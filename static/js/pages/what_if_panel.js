@@ -4,8 +4,8 @@
  * the instant of its case.
  */
 
-import { seconds, span, whole } from "../model/format.js";
-import { inOrder, mostHelpful } from "../model/variants.js";
+import { capitalised, seconds, span, whole } from "../model/format.js";
+import { inOrder } from "../model/variants.js";
 import { element } from "../render/dom.js";
 import { headCell } from "../render/terms.js";
 import { caseChooser, chosenCase } from "../render/case_chooser.js";
@@ -52,9 +52,9 @@ function make(section, { document, window, requests, base, getState, say, wake }
       return;
     }
     const number = chosenCase(cases, chosen, getState());
-    const lines = inOrder(answer, number);
+    const ordered = inOrder(answer, number);
     const labels = cases.map(({ at_us, label }) => `${seconds(at_us)} s: ${label}`);
-    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), headline(document, answer, lines), table({ document, base, getState }, answer, lines));
+    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), ...headline(document, answer, ordered), table({ document, base, getState }, answer, ordered));
   }
 
   status.textContent = "Running it again…";
@@ -68,33 +68,41 @@ function make(section, { document, window, requests, base, getState, say, wake }
   };
 }
 
-function headline(document, answer, lines) {
-  const best = mostHelpful(lines);
+/** @returns {HTMLElement[]} the sentence, and the settings to paste; nothing is recommended before every change has run */
+function headline(document, answer, { real, best }) {
   const [{ name: first, title }] = answer.columns;
-  const was = `${title}: ${whole(lines.real.figures[first])}`;
-  const words = best
-    ? ["The same run and failure with one change at a time. Most effective: ", element(document, "b", { text: best.name }), `. ${best.difference}.`]
-    : [answer.state === "running" ? `The same run and failure with one change at a time. Unchanged: ${was}.` : `No single change helps. Unchanged: ${was}.`];
-  return element(document, "p.lead-in", {}, words);
+  const was = `${title}: ${whole(real.figures[first])}`;
+  const begins = "The same run and failure with one change at a time. ";
+  if (!best) return [element(document, "p.lead-in", { text: `${begins}${answer.done ? "No setting helps. " : ""}Unchanged: ${was}.` })];
+  const price = best.price_words ? `, at the price of ${best.price_words}` : "";
+  const words = [`${begins}The setting that helps most: `, element(document, "b", { text: best.name }), `. ${capitalised(best.difference)}${price}.`];
+  return [element(document, "p.lead-in", {}, words), placed(document, best.settings)];
 }
 
-function table(page, answer, { real, changed, same, assumed }) {
+/** The settings of a change, each as a line to paste and where it belongs. */
+function placed(document, settings) {
+  return element(document, "ul.placed", {}, settings.map(({ paste, where }) => element(document, "li", {}, [element(document, "code", { text: paste }), " ", element(document, "span.quiet", { text: where })])));
+}
+
+function table(page, answer, { lines, real }) {
   const { document } = page;
   const first = answer.columns[0].name;
-  const most = Math.max(1, ...[real, ...changed, ...assumed].map((line) => line.figures?.[first] ?? 0));
+  const most = Math.max(1, ...lines.map((line) => line.figures?.[first] ?? 0));
   const titles = [headCell(document, "col", "change"), ...answer.columns.map(({ title }, at) => headCell(document, "col", title, at ? ".detail" : ""))];
-  const head = element(document, "tr", {}, [...titles, headCell(document, "col", "difference", ".words"), headCell(document, "col", "as a lab")]);
-  const rows = [rowOf(page, answer, real, real, most, "real"), ...changed.map((line) => rowOf(page, answer, line, real, most, "")), ...same.map((line) => rowOf(page, answer, line, real, most, "same")), ...assumed.map((line) => rowOf(page, answer, line, real, most, "assumed"))];
+  const head = element(document, "tr", {}, [...titles, headCell(document, "col", "difference", ".words"), headCell(document, "col", "price", ".words"), headCell(document, "col", "as a lab")]);
+  const rows = lines.map((line) => rowOf(page, answer, line, real, most));
   return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
 }
 
-function rowOf(page, answer, line, real, most, kind) {
+function rowOf(page, answer, line, real, most) {
+  const kind = line.group === "changed" ? "" : line.group;
   const cells = answer.columns.map(({ name, unit }, at) => figureCell(page.document, line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
   const words = kind === "real" ? "actual run" : line.difference;
   return element(page.document, `tr${kind ? `.${kind}` : ""}`, {}, [
-    element(page.document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(page.document, "span.quiet", { text: ` (${line.assumes})` })] : [])]),
+    element(page.document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(page.document, "span.quiet", { text: ` (${line.assumes})` })] : []), ...(line.settings.length ? [placed(page.document, line.settings)] : [])]),
     ...cells,
     element(page.document, "td.words", { text: words }),
+    element(page.document, "td.words", { text: line.price_words }),
     element(page.document, "td", {}, [opener(page, line, real), ...(kind === "real" ? [] : [" ", besideLink(page, line)])]),
   ]);
 }

@@ -10,8 +10,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
 from simulator.protocols.emqx.scenario.model import EmqxScenario, PublisherSpec, SessionSpec
-from simulator.scenarios.changes import Change, Changed, CommandLog, given, instead, ordered, without
+from simulator.scenarios.changes import (
+    Change,
+    Changed,
+    CommandLog,
+    PlacedSetting,
+    given,
+    instead,
+    ordered,
+    without,
+)
 from simulator.scenarios.model import CommandSpec, Distribution, Scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
@@ -41,7 +51,7 @@ PING, PATIENCE, DEADLINE = (
 HEARTBEAT, CLAIM = "leader_heartbeat_interval", "leader_claim_ttl"
 
 
-def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed:
+def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed | None:
     default = OPTIONS[option].default
     wanted = REPAIRING.get(option, default)
     if scenario.options.get(option, default) == wanted or (
@@ -51,7 +61,8 @@ def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed:
     options = {name: value for name, value in scenario.options.items() if name != option}
     if wanted != default:
         options = ordered({**options, option: wanted}, OPTIONS)
-    return f"repaired-{option}", REPAIRED[option], replace(scenario, options=options), commands
+    changed = replace(scenario, options=options)
+    return Changed(f"repaired-{option}", REPAIRED[option], changed, commands, no_setting="release")
 
 
 def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
@@ -64,7 +75,7 @@ def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
     )
 
 
-def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
+def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed | None:
     """Let the leader reassign no stream before every borrower without a response has stopped reading."""
     lease_us = _setting(scenario, PING) + _setting(scenario, PATIENCE)
     if _setting(scenario, DEADLINE) > lease_us:
@@ -72,10 +83,10 @@ def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
     words = (
         f"a leader that waits {_words(lease_us + SECOND_US)} for a ping, longer than a session keeps reading"
     )
-    return "patient-leader", words, _with(scenario, {DEADLINE: lease_us + SECOND_US}), commands
+    return _set("patient-leader", words, scenario, commands, {DEADLINE: lease_us + SECOND_US})
 
 
-def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed:
+def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed | None:
     """Let a borrower without a response stop reading before the leader reassigns its streams."""
     deadline_us = _setting(scenario, DEADLINE)
     if deadline_us > _setting(scenario, PING) + _setting(scenario, PATIENCE) or deadline_us < 4:
@@ -85,10 +96,10 @@ def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed:
         f"sessions that ping every {_words(each_us)} and wait as long for an answer, so that they stop "
         f"reading before the leader gives up"
     )
-    return "short-leases", words, _with(scenario, {PING: each_us, PATIENCE: each_us}), commands
+    return _set("short-leases", words, scenario, commands, {PING: each_us, PATIENCE: each_us})
 
 
-def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed:
+def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed | None:
     return _less(
         scenario,
         commands,
@@ -99,7 +110,7 @@ def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _claim(scenario: Scenario, commands: CommandLog) -> Changed:
+def _claim(scenario: Scenario, commands: CommandLog) -> Changed | None:
     if _setting(scenario, CLAIM) // 2 <= _setting(scenario, HEARTBEAT):
         return None  # a running leader would lose its claim
     return _less(
@@ -112,7 +123,7 @@ def _claim(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _rounds(scenario: Scenario, commands: CommandLog) -> Changed:
+def _rounds(scenario: Scenario, commands: CommandLog) -> Changed | None:
     return _less(
         scenario,
         commands,
@@ -123,7 +134,7 @@ def _rounds(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _halved(scenario: Scenario, commands: CommandLog) -> Changed:
+def _halved(scenario: Scenario, commands: CommandLog) -> Changed | None:
     """Halve the leases and deadlines.
 
     The streams of sessions that die are reassigned earlier. In return, more streams have two readers when a
@@ -131,25 +142,17 @@ def _halved(scenario: Scenario, commands: CommandLog) -> Changed:
     """
     if _setting(scenario, DEADLINE) // 2 <= _setting(scenario, PING) // 2:
         return None  # running sessions would be dropped
-    changed = _with(scenario, {name: _setting(scenario, name) // 2 for name in (PING, PATIENCE, DEADLINE)})
-    return "leases-halved", "all leases and deadlines half as long", changed, commands
+    halves = {name: _setting(scenario, name) // 2 for name in (PING, PATIENCE, DEADLINE)}
+    return _set("leases-halved", "all leases and deadlines half as long", scenario, commands, halves)
 
 
-def _chunks(scenario: Scenario, commands: CommandLog) -> Changed:
+def _chunks(scenario: Scenario, commands: CommandLog) -> Changed | None:
     size = _setting(scenario, "batch_size")
-    return (
-        None
-        if size == 1
-        else (
-            "chunks-of-one",
-            f"chunks of one message instead of up to {size}",
-            _with(scenario, {"batch_size": 1}),
-            commands,
-        )
-    )
+    words = f"chunks of one message instead of up to {size}"
+    return None if size == 1 else _set("chunks-of-one", words, scenario, commands, {"batch_size": 1})
 
 
-def _prompt(scenario: Scenario, commands: CommandLog) -> Changed:
+def _prompt(scenario: Scenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, "session.pause-acks", "session.resume-acks")
     if kept is None and all(
         spec.processing == Distribution() and not spec.paused for spec in scenario.sessions.values()
@@ -161,37 +164,49 @@ def _prompt(scenario: Scenario, commands: CommandLog) -> Changed:
         name: replace(spec, processing=Distribution(), paused=False)
         for name, spec in changed.sessions.items()
     }
-    return "prompt-clients", "clients that acknowledge at once", replace(changed, sessions=sessions), log
+    return Changed(
+        "prompt-clients",
+        "clients that acknowledge at once",
+        replace(changed, sessions=sessions),
+        log,
+        no_setting="application",
+    )
 
 
-def _quality(scenario: Scenario, commands: CommandLog) -> Changed:
+def _quality(scenario: Scenario, commands: CommandLog) -> Changed | None:
     assert isinstance(scenario, EmqxScenario)
     specs: list[PublisherSpec | SessionSpec] = [*scenario.publishers.values(), *scenario.sessions.values()]
     if all(spec.qos for spec in specs):
         return None
     publishers = {name: replace(spec, qos=spec.qos or 1) for name, spec in scenario.publishers.items()}
     sessions = {name: replace(spec, qos=spec.qos or 1) for name, spec in scenario.sessions.items()}
-    return (
+    places = (("PUBLISH", scenario.publishers), ("SUBSCRIBE", scenario.sessions))
+    return Changed(
         "quality-1",
         "QoS 1 instead of 0",
         replace(scenario, publishers=publishers, sessions=sessions),
         commands,
+        tuple(
+            PlacedSetting("qos", "1", "qos = 1", f"MQTT clients, {packet}")
+            for packet, clients in places
+            if any(spec.qos == 0 for spec in clients.values())
+        ),
     )
 
 
 def _in_order(
     key: str, words: str, old: str, new: str, scenario: Scenario, commands: CommandLog, **defaults: Any
-) -> Changed:
+) -> Changed | None:
     changed = instead(scenario, commands, old, new, **defaults)
-    return None if changed is None else (key, words, *changed)
+    return None if changed is None else Changed(key, words, *changed, no_setting="failure")
 
 
-def _spared(key: str, words: str, faults: Sequence[str], scenario: Scenario, commands: CommandLog) -> Changed:
+def _spared(key: str, words: str, faults: Sequence[str], scenario: Scenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, *faults)
-    return None if kept is None else (key, words, *kept)
+    return None if kept is None else Changed(key, words, *kept, no_setting="failure")
 
 
-def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed:
+def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed | None:
     """Let clients close their connection before they open another.
 
     The leaders are then informed, which they are not of a takeover.
@@ -218,11 +233,12 @@ def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed:
         )
     ]
     log = [{**entry, "number": number} for number, entry in enumerate(log)]
-    return (
+    return Changed(
         "closed-first",
         "clients that close their connection before they connect again",
         replace(scenario, commands=planned),
         log,
+        no_setting="application",
     )
 
 
@@ -246,7 +262,7 @@ def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict
     return found
 
 
-def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
+def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed | None:
     """Disconnect the clients of nodes in order before the nodes stop."""
 
     def wanted(do: str, arguments: dict[str, Any]) -> bool:
@@ -261,10 +277,13 @@ def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
         for spec in scenario.commands
     )
     log = [{**entry, "evacuate": True} if wanted(entry["do"], entry) else entry for entry in commands]
-    return "nodes-evacuated", "nodes evacuated before they stop", replace(scenario, commands=planned), log
+    changed = replace(scenario, commands=planned)
+    return Changed(
+        "nodes-evacuated", "nodes evacuated before they stop", changed, log, no_setting="procedure"
+    )
 
 
-def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
+def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed | None:
     """Keep every message between leaders and borrowers from being lost, late or duplicated.
 
     This drops the commands and the links' shares.
@@ -279,11 +298,12 @@ def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
         pair: replace(link, loss=None, duplication=None, reordering=None)
         for pair, link in changed.links.items()
     }
-    return (
+    return Changed(
         "messages-safe",
         "no message lost, delayed or duplicated between sessions and leaders",
         replace(changed, links=links),
         log,
+        no_setting="failure",
     )
 
 
@@ -330,21 +350,41 @@ def _setting(scenario: Scenario, name: str) -> int:
     return scenario.settings.get(name, SETTINGS[name].default)
 
 
-def _with(scenario: Scenario, values: dict[str, Any]) -> Scenario:
-    return replace(scenario, settings=ordered({**scenario.settings, **values}, SETTINGS))
+CONFIG_ROOTS = {**dict.fromkeys(LIVE_SETTINGS, "durable_queues"), "batch_size": "durable_sessions"}
+"""The root of each setting in EMQX's configuration; a setting without one is a constant of its code."""
 
 
-def _less(scenario: Scenario, commands: CommandLog, key: str, name: str, times: int, words: str) -> Changed:
+def _set(
+    key: str, name: str, scenario: Scenario, commands: CommandLog, values: dict[str, int]
+) -> Changed:
+    """The scenario with other values of settings, each with its path in EMQX's configuration.
+
+    A change of a constant of EMQX's code is a release of its own, not a setting.
+    """
+    changed = replace(scenario, settings=ordered({**scenario.settings, **values}, SETTINGS))
+    if any(setting not in CONFIG_ROOTS for setting in values):
+        return Changed(key, name, changed, commands, no_setting="release")
+    placed = []
+    for setting, value in values.items():
+        path = f"{CONFIG_ROOTS[setting]}.{setting}"
+        written = _duration(value) if SETTINGS[setting].kind == "duration" else str(value)
+        where = "emqx.conf or emqx ctl conf load, cluster-wide"
+        placed.append(PlacedSetting(path, written, f"{path} = {written}", where))
+    return Changed(key, name, changed, commands, tuple(placed))
+
+
+def _less(scenario: Scenario, commands: CommandLog, key: str, name: str, times: int, words: str) -> Changed | None:
     """Shorten a duration to one `times`-th."""
     was_us = _setting(scenario, name)
     if was_us < 2 * times:
         return None
-    return (
-        key,
-        words.format(now=_words(was_us // times), was=_words(was_us)),
-        _with(scenario, {name: was_us // times}),
-        commands,
-    )
+    words = words.format(now=_words(was_us // times), was=_words(was_us))
+    return _set(key, words, scenario, commands, {name: was_us // times})
+
+
+def _duration(us: int) -> str:
+    """A duration as EMQX's configuration has it."""
+    return f"{us // 1000}ms" if us % SECOND_US else f"{us // SECOND_US}s"
 
 
 def _words(us: int) -> str:

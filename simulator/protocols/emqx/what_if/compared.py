@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.system.compared import Case, Compared, Figure, figure_words
+from simulator.system.compared import Case, Compared, Figure, Price, figure_words, per_second
 
 FIGURES = (
     Figure("duplicates", "duplicates", "duplicates"),
@@ -16,12 +16,30 @@ FIGURES = (
     Figure("two_readers_us", "two readers", "two readers", "us"),
 )
 
+PRICES = (
+    Price("messages_per_s", "messages/s between sessions and leaders"),
+    Price("commits_per_s", "commits/s of leaders"),
+    Price("chunks_per_s", "chunks/s"),
+    Price("unowned_us", "time without a reader", "us"),
+)
+RATES = {
+    "messages_per_s": "protocol.sent",
+    "commits_per_s": "leader.committed",
+    "chunks_per_s": "chunk.fetched",
+}
+"""The rows that a rate of the whole run counts."""
+
 
 def _cases(world: Any) -> list[Case]:
-    """The groups as in the summary, each compared from the first command on."""
+    """The groups as in the summary, each compared from the first command on, with the run's rates."""
     at_us = min((result["at_us"] for result in world.command_results), default=0)
+    trace = world.trace
+    rates = {
+        name: per_second(sum(1 for _ in trace.seqs(0, world.seq, types=(row,), limit=None)), world.now_us)
+        for name, row in RATES.items()
+    }
     return [
-        {"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary()}
+        {"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary(), **rates}
         for name, counted in sorted(world.counted().groups.items())
     ]
 
@@ -54,4 +72,5 @@ COMPARED = Compared(
     _harm,
     "the group was not declared",
     "No group was declared in this run, so there is nothing to compare.",
+    prices=PRICES,
 )

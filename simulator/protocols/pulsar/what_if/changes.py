@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
-from simulator.scenarios.changes import Change, Changed, CommandLog, given, ordered, without
+from simulator.scenarios.changes import Change, Changed, CommandLog, PlacedSetting, given, ordered, without
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
 PERIOD, CACHED = (
@@ -28,23 +28,27 @@ MOVE, FAILURES, LINK_FAULTS = (
 )
 MARKER_FAULTS = ("marker.delay", "marker.drop")
 
+BUILDER = "Java client, ConsumerBuilder"
+"""Where settings of a consumer are. Clients in other languages have the same settings."""
 
-def _period(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+
+def _period(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     if not _replicates(scenario):
         return None
     default_ms = int(scenario.settings.get(PERIOD, SETTINGS[PERIOD].default))
     if default_ms < 2:
         return None
     changed = _with_setting(scenario, PERIOD, default_ms // 2, lambda value: max(1, int(value) // 2))
-    return (
+    return Changed(
         "period-halved",
         f"a snapshot every {default_ms // 2} ms instead of {default_ms} ms",
         changed,
         commands,
+        _broker_conf(changed, PERIOD),
     )
 
 
-def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     rule = scenario.options.get("snapshotCacheRule", "spread")
     # under spread, a cache size that is valid only with oldest-first would be refused
     if not _replicates(scenario) or any(
@@ -52,73 +56,90 @@ def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     ):
         return None
     other = OTHER_RULE[rule]
-    return (
+    return Changed(
         "cache-rule",
         f"snapshot cache rule {other} instead of {rule}",
         replace(scenario, options=ordered({**scenario.options, "snapshotCacheRule": other}, OPTIONS)),
         commands,
+        no_setting="release",
     )
 
 
-def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     if not any(CACHED in settings for settings in _settings(scenario)):
         return None
     size = scenario.settings.get(CACHED)
-    return (
+    changed = _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2)
+    return Changed(
         "cache-doubled",
         "a snapshot cache twice as large",
-        _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2),
+        changed,
         commands,
+        _broker_conf(changed, CACHED),
     )
 
 
-def _queues(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _queues(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     if all(spec.receiver_queue_size <= SMALL_QUEUE_MESSAGES for spec in scenario.consumers.values()):
         return None
     small = {
         name: replace(spec, receiver_queue_size=min(SMALL_QUEUE_MESSAGES, spec.receiver_queue_size))
         for name, spec in scenario.consumers.items()
     }
-    return (
+    return Changed(
         "small-queues",
         f"receiver queues of {SMALL_QUEUE_MESSAGES}",
         replace(scenario, consumers=small),
         commands,
+        _builder("receiverQueueSize", str(SMALL_QUEUE_MESSAGES)),
     )
 
 
-def _holds(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _holds(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, "consumer.hold")
     if kept is None and all(spec.hold is None for spec in scenario.consumers.values()):
         return None
     changed, log = kept or (scenario, commands)
     assert isinstance(changed, PulsarScenario), "dropping commands leaves the rest as it is"
     prompt = {name: replace(spec, hold=None) for name, spec in changed.consumers.items()}
-    return "no-holds", "held messages acknowledged like the others", replace(changed, consumers=prompt), log
+    return Changed(
+        "no-holds",
+        "held messages acknowledged like the others",
+        replace(changed, consumers=prompt),
+        log,
+        no_setting="application",
+    )
 
 
-def _acks_at_once(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _acks_at_once(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     if all(spec.acknowledgment_group_time_us == 0 for spec in scenario.consumers.values()):
         return None
     prompt = {
         name: replace(spec, acknowledgment_group_time_us=0) for name, spec in scenario.consumers.items()
     }
-    return (
+    return Changed(
         "acks-at-once",
         "each acknowledgement sent at once, not in groups",
         replace(scenario, consumers=prompt),
         commands,
+        _builder("acknowledgmentGroupTime", "0, TimeUnit.MILLISECONDS"),
     )
 
 
-def _delays(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _delays(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     if all(spec.delay is None for spec in scenario.producers.values()):
         return None
     prompt = {name: replace(spec, delay=None) for name, spec in scenario.producers.items()}
-    return "no-delays", "no message with delayed delivery", replace(scenario, producers=prompt), commands
+    return Changed(
+        "no-delays",
+        "no message with delayed delivery",
+        replace(scenario, producers=prompt),
+        commands,
+        no_setting="application",
+    )
 
 
-def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
     unflagged = [
         name
@@ -131,15 +152,16 @@ def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed:
         name: replace(spec, replicate_subscription_state=True) if name in unflagged else spec
         for name, spec in scenario.subscriptions.items()
     }
-    return (
+    return Changed(
         "replicated",
         "replicated subscription state switched on from the start",
         replace(scenario, subscriptions=flagged),
         commands,
+        _builder("replicateSubscriptionState", "true"),
     )
 
 
-def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     """Acknowledgement-state sync, which Apache Pulsar does not have.
 
     Its causes belong to the family of tenant migration.
@@ -159,31 +181,38 @@ def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed:
         for name, spec in scenario.subscriptions.items()
     }
     name = "acknowledgement sync each second instead of snapshots (not in Apache Pulsar)"
-    return "acks-told", name, replace(scenario, subscriptions=synced, family="tenant-migration"), commands
+    return Changed(
+        "acks-told",
+        name,
+        replace(scenario, subscriptions=synced, family="tenant-migration"),
+        commands,
+        no_setting="release",
+    )
 
 
-def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     if all(spec.replication is None for spec in scenario.topics.values()):
         return None
     topics = {name: replace(spec, replication=None) for name, spec in scenario.topics.items()}
-    return (
+    return Changed(
         "two-ways",
         "every topic replicated between all its regions in both directions",
         replace(scenario, topics=topics),
         commands,
+        _all_clusters(scenario),
     )
 
 
-def _planned(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _planned(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     return _moved(scenario, commands, "planned", "planned", "planned move before the region failed", {})
 
 
-def _drained(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _drained(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     words = "producers stopped first, consumers moved when the target had every acknowledgement"
     return _moved(scenario, commands, "drained", "drained", words, {"stop-producers": True})
 
 
-def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     """No region fails at all.
 
     Left out where each failed region is left at that instant: that is "planned".
@@ -199,29 +228,40 @@ def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
         or any(moved_us > at_us and source != cluster for source, moved_us in moves)
     ]
     kept = without(scenario, commands, *FAILURES) if others else None
-    return None if kept is None else ("all-up", "every region up all the time", *kept)
+    return (
+        None
+        if kept is None
+        else Changed("all-up", "every region up all the time", *kept, no_setting="failure")
+    )
 
 
-def _links_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _links_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, *LINK_FAULTS)
-    return None if kept is None else ("links-up", "no link cut or slowed", *kept)
+    return (
+        None if kept is None else Changed("links-up", "no link cut or slowed", *kept, no_setting="failure")
+    )
 
 
-def _markers_safe(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _markers_safe(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, *MARKER_FAULTS)
-    return None if kept is None else ("markers-safe", "no marker delayed or dropped by a command", *kept)
+    if kept is None:
+        return None
+    return Changed(
+        "markers-safe", "no marker delayed or dropped by a command", *kept, no_setting="failure"
+    )
 
 
-def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     partial = "unsafePartialSnapshotAfter"
     if not scenario.options.get(partial):
         return None
     options = {name: value for name, value in scenario.options.items() if name != partial}
-    return (
+    return Changed(
         "whole-snapshots",
         "no snapshot completed with responses missing",
         replace(scenario, options=options),
         commands,
+        no_setting="release",
     )
 
 
@@ -246,6 +286,47 @@ CHANGES: tuple[Change, ...] = (
 
 
 # --- helpers
+
+
+def _builder(name: str, value: str) -> tuple[PlacedSetting, ...]:
+    return (PlacedSetting(name, value, f".{name}({value})", BUILDER),)
+
+
+def _broker_conf(changed: PulsarScenario, name: str) -> tuple[PlacedSetting, ...]:
+    """A broker setting of the changed scenario, once for each place in which it has a value."""
+    places = [("every broker of every region", changed.settings)]
+    places += [(f"every broker of {cluster}", spec.settings) for cluster, spec in changed.clusters.items()]
+    places += [(f"the brokers of topic {topic}", spec.settings) for topic, spec in changed.topics.items()]
+    takes_effect = "" if SETTINGS[name].dynamic else "; takes effect after a restart"
+    return tuple(
+        PlacedSetting(
+            name,
+            str(settings[name]),
+            f"{name}={settings[name]}",
+            f"broker.conf of {where}{takes_effect}",
+        )
+        for where, settings in places
+        if name in settings
+    )
+
+
+def _all_clusters(scenario: PulsarScenario) -> tuple[PlacedSetting, ...]:
+    """The replication clusters of each topic that is not replicated in all directions, as its own policy.
+
+    The namespace's policy would set them for all of its topics.
+    """
+    key = "set-replication-clusters"
+    return tuple(
+        PlacedSetting(
+            key,
+            clusters,
+            f"pulsar-admin topics {key} --clusters {clusters} persistent://{spec.namespace}/{topic}",
+            "topic policy, given in every region",
+        )
+        for topic, spec in scenario.topics.items()
+        for clusters in [",".join(spec.clusters)]
+        if spec.replication is not None
+    )
 
 
 def _replicates(scenario: PulsarScenario) -> bool:
@@ -281,7 +362,7 @@ def _with_setting(
 
 def _moved(
     scenario: PulsarScenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]
-) -> Changed:
+) -> Changed | None:
     """Every failover in this mode, with the former region up until then."""
 
     def changes(do: str, arguments: dict[str, Any]) -> bool:
@@ -313,4 +394,4 @@ def _moved(
         for entry in commands
         if not spared(entry["do"], entry, entry["at_us"])
     ]
-    return key, name, replace(scenario, commands=kept), log
+    return Changed(key, name, replace(scenario, commands=kept), log, no_setting="procedure")

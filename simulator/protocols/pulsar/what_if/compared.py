@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.counting.results import CountedFailover
-from simulator.system.compared import Case, Compared, Figure, figure_words
+from simulator.protocols.pulsar.views import strategies
+from simulator.system.compared import Case, Compared, Figure, Price, figure_words, per_second
 
 FIGURES = (
     Figure("duplicates", "duplicates", "duplicates"),
@@ -16,13 +17,25 @@ FIGURES = (
     Figure("markers", "markers at the source"),
 )
 
+PRICES = (
+    Price("markers_per_s", "markers/s"),
+    Price("marker_bytes_per_s", "bytes/s of markers"),
+    Price("outage_us", "delivery gap", "us"),
+)
+
 
 def _cases(world: Any) -> list[Case]:
-    """The failovers as in the summary, each with `moved` and `markers`.
+    """The failovers as in the summary, each with `moved`, `markers` and the run's rates of markers.
 
-    `markers` is the number of marker entries in the logs of the cluster that was left.
+    `markers` is the number of marker entries in the logs of the cluster that was left. The rates count the
+    markers that all regions' logs stored.
     """
     summary = world.summary()
+    costs = strategies.costs(world)
+    rates = {
+        "markers_per_s": per_second(costs["marker_entries"], world.now_us),
+        "marker_bytes_per_s": per_second(costs["marker_bytes"], world.now_us),
+    }
     markers = {
         cluster: sum(sum(topic["markers"].values()) for topic in figures["topics"].values())
         for cluster, figures in summary["clusters"].items()
@@ -33,6 +46,7 @@ def _cases(world: Any) -> list[Case]:
             "label": f"{figures['subscription']} from {figures['from']} to {figures['to']}",
             "moved": _moved(world, counted),
             "markers": markers[figures["from"]],
+            **rates,
         }
         for figures, counted in zip(summary["failovers"], world.counted().failovers, strict=True)
     ]
@@ -96,4 +110,5 @@ COMPARED = Compared(
     "no failover",
     ("This run has no failover, so there is nothing to compare. Press O to fail over."),
     _assumes,
+    PRICES,
 )
