@@ -107,9 +107,7 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
         {
             **{name: outcome[name] for name in ("key", "name", "settings", "no_setting", "digest")},
             "cases": [
-                described(
-                    outcome, real, outcome["cases"][place] if place < len(outcome["cases"]) else None
-                )
+                described(outcome, real, outcome["cases"][place] if place < len(outcome["cases"]) else None)
                 for place, real in enumerate(real_cases)
             ],
         }

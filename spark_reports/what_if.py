@@ -30,9 +30,7 @@ def is_recorded(meta: dict[str, Any], scenario: Any) -> bool:
     return bool(meta.get("recorded") or scenario.recording)
 
 
-def compare(
-    meta: dict[str, Any], go_on: Callable[[], None]
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run every variant of a run and compare them.
 
     Returns ({"same_bytes", "note", …}, the cases of the run as it was). The rest is that of

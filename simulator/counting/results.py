@@ -159,6 +159,7 @@ class CountedFailover:
     stranded: int = 0
     stranded_unprocessed: int = 0
     stranded_returned: int = 0
+    stranded_missing: int = 0
     expired: int = 0
     skipped: int = 0
     reordered: int = 0

@@ -178,7 +178,7 @@ SHARED_TERMS: tuple[TermSection, ...] = (
             ),
             Term(
                 "Price of a change",
-                "What a changed run costs more than the run as it was, such as markers or a longer delivery gap.",
+                "The additional cost of a changed run, such as more markers or a longer delivery gap.",
                 LAB,
                 ("price",),
             ),

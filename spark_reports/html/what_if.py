@@ -12,6 +12,7 @@ from markupsafe import Markup
 from spark_reports.html.numbers import number, span
 from spark_reports.html.templates import render
 
+
 def what_if(run: dict[str, Any], place: int) -> Markup:
     """The section about the run's case with index `place`, empty where nothing was run again."""
     figures = run.get("what_if") or {}

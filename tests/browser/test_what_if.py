@@ -82,7 +82,9 @@ def test_on_a_phone_the_table_scrolls_and_the_page_does_not(make_lab):
 def test_a_group_is_compared_by_its_own_figures(make_lab):
     lab = make_lab("groups-two-readers").open("?panel=what-if")
     panel = panel_of(lab)
-    expect(panel).to_contain_text("The setting that helps most: all leases and deadlines half as long. 20 fewer duplicates")
+    expect(panel).to_contain_text(
+        "The setting that helps most: all leases and deadlines half as long. 20 fewer duplicates"
+    )
     expect(panel.locator(".placed").first).to_contain_text("durable_queues.leader_borrower_timeout = 2500ms")
     expect(row(lab, "sessions that ping every 2 s")).to_contain_text(
         "20 fewer duplicates, without a reader 3.79 s longer"

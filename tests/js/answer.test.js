@@ -7,7 +7,7 @@ import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
 
-const run = (seed, duplicates, more = {}) => ({ type: "run", seed, duplicates, stranded: 5, stranded_unprocessed: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, by_cause: { ack_hole: duplicates }, ...more });
+const run = (seed, duplicates, more = {}) => ({ type: "run", seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, by_cause: { ack_hole: duplicates }, ...more });
 const asked = { type: "asked", from: "a", to: "b", mode: "crash", period_us: 1_000_000, runs: [] };
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const answerOf = (...runs) => [asked, ...runs].reduce(foldAnswer, noAnswer());
@@ -16,6 +16,20 @@ test("the sentence contains median and range over the runs received so far", () 
   assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
   assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 duplicates, 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
   assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 duplicates (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
+});
+
+test("messages that arrive after a planned move are no harm and not in the sentence", () => {
+  const planned = [run(1, 7, { stranded: 45, stranded_unprocessed: 45, stranded_missing: 0 })];
+  assert.equal(text(sentenceOf(answerOf(...planned))), "If a goes down: 7 duplicates, delivery gap 5 s.");
+  const rows = figuresOf(answerOf(...planned).runs);
+  assert.deepEqual(rows.map(({ name, harm }) => [name, harm]), [["duplicates", true], ["on_the_way", false], ["outage_us", false]]);
+});
+
+test("percentages add up to 100, and the headline rounds as the figure below it", () => {
+  const { runs } = answerOf(run(1, 1, { by_cause: { ack_hole: 62, after_newest_snapshot: 33, update_in_flight: 4, not_in_target_yet: 1 } }), run(2, 1, { by_cause: { ack_hole: 1, after_newest_snapshot: 1, update_in_flight: 1 } }));
+  assert.equal(causesOf(runs).reduce((sum, { percent }) => sum + percent, 0), 100);
+  assert.deepEqual(causesOf([run(1, 3, { by_cause: { a: 1, b: 1, c: 1 } })]).map(({ percent }) => percent), [34, 33, 33]);
+  assert.match(text(sentenceOf(answerOf(run(1, 96), run(2, 97)))), /: 96\.5 duplicates \(96 to 97\)/);
 });
 
 test("losses are named as soon as one run has one, redeliveries without ack only when the median is not 0", () => {
@@ -47,7 +61,7 @@ test("causes are shares over all runs, the most frequent first", () => {
 
 test("a figure that is equal in all runs does not differ", () => {
   assert.equal(differs([run(1, 1), run(2, 1)], "duplicates"), false);
-  assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_unprocessed", "outage_us"]);
+  assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_missing", "outage_us"]);
 });
 
 test("spans are formatted with few digits", () => assert.deepEqual([5_000_000, 1_240_000, 340_000, 0].map(shortSpan), ["5 s", "1.24 s", "340 ms", "0 µs"]));

@@ -14,7 +14,13 @@ import { wordsOfThing } from "../../static/js/protocols/pulsar/model/thing_words
 import { threadsOf } from "../../static/js/protocols/pulsar/layout/threads.js";
 import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
-const forecast = (duplicates) => ({ billing: { from: "a", to: { b: { duplicates, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } } } });
+const forecast = (duplicates, ranges = [[2, 3], [5, 5], [7, 7]]) => ({
+  billing: {
+    from: "a",
+    to: { b: { duplicates, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } },
+    entries: { b: { orders: { ranges, messages: ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0) } } },
+  },
+});
 
 /** In a, 0-3, 5 and 7 are acked and 4 is delivered, not acked; b's mark-delete is at 1. Both logs: messages 0-7. */
 function lab({ a = cursor({ mark: 3, ranges: [[5, 5], [7, 7]], read: 8, consumers: { "billing-1": consumer([4]) } }), b = cursor({ mark: 1 }), log = "aaaaaaaa", more = {}, rows = [] } = {}) {
@@ -33,14 +39,15 @@ test("in the region with the consumers, entries are acked, delivered and not ack
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), []);
 });
 
-test("in the other region, messages acked elsewhere and not here would be duplicates", () => {
+test("in the other region, exactly the entries that the engine names would be duplicates", () => {
+  assert.deepEqual(having(bitsOf(lab({ more: { forecast: forecast(2, [[3, 4]]) } }), "b"), FORECAST_DUPLICATE), [3, 4]);
   const bits = bitsOf(lab(), "b");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), [2, 3, 5, 7]);
   assert.deepEqual(having(bits, ACKED), [0, 1, 2, 3, 5, 7]);
 });
 
 test("messages that ack sync reported as acked are filtered and are no duplicates", () => {
-  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] } }), "b");
+  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] }, more: { forecast: forecast(1, [[5, 5]]) } }), "b");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5]);
   assert.deepEqual(having(bits, ACKED), [0, 1, 2, 3, 5, 7]);
 });
@@ -78,18 +85,24 @@ test("causes: entries covered by a used snapshot wait for its update", () => {
   assert.deepEqual([thread.state, thread.index], ["used", { a: 2, b: 2 }], "b has not moved as far: not applied yet");
 });
 
-test("with the subscription missing in the other region, all acked messages would be duplicates if the forecast counts them", () => {
-  const missing = lab();
+test("with the subscription missing in the other region, the engine's forecast says what would be duplicates", () => {
+  const missing = lab({ more: { forecast: forecast(6, [[0, 3], [5, 5], [7, 7]]) } });
   delete missing.view.clusters.b.topics.orders.subscriptions.billing;
   assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [0, 1, 2, 3, 5, 7]);
-  missing.view.forecast = forecast(0);
+  missing.view.forecast = forecast(0, []);
   assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [], "at Latest there are no duplicates");
 });
 
 test("messages that a cursor passed without an ack are neither acked nor duplicates when the engine forecasts none", () => {
-  const bits = bitsOf(lab({ more: { forecast: forecast(0) } }), "b");
+  const bits = bitsOf(lab({ more: { forecast: forecast(0, []) } }), "b");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), []);
   assert.deepEqual(having(bits, ACKED), [0, 1], "the rest is delivered once");
+});
+
+test("a run without a forecast shows what its cursors say, as do entries before the ranges of a frame", () => {
+  assert.deepEqual(having(bitsOf(lab({ more: { forecast: {} } }), "b"), FORECAST_DUPLICATE), [2, 3, 5, 7]);
+  const many = Array.from({ length: 200 }, (_, at) => [5 + 2 * at, 5 + 2 * at]);
+  assert.deepEqual(having(bitsOf(lab({ more: { forecast: forecast(202, many) } }), "b"), ACKED), [0, 1, 2, 3, 5, 7]);
 });
 
 test("a marker belongs to the subject when the subject requested its snapshot, also responses of others", () => {
@@ -108,9 +121,16 @@ test("after a failover, actual and expected duplicates and messages not replicat
   assert.deepEqual(having(bits, DUPLICATE), [2, 3], "2 was acknowledged again, 3 is delivered again and unacked");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5, 7]);
   assert.deepEqual(having(bitsOf(state, "a", 9), NOT_REPLICATED), [8]);
-  assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 duplicates. 1 message not replicated, 0 lost.");
-  const drained = { ...state, view: { ...state.view, failovers: [{ ...state.view.failovers[0], stranded_unprocessed: 0 }] } };
-  assert.match(plainSentence(sentenceOf(drained, whatIsWatched(drained, {}))), /0 messages not replicated \(unread\), 0 lost\.$/);
+  const headline = (a_state, figures) => {
+    const one = { ...state.view.failovers[0], ...figures };
+    const seen = { ...state, view: { ...state.view, clusters: { ...state.view.clusters, a: { ...state.view.clusters.a, state: a_state } }, failovers: [one] } };
+    return sentenceOf(seen, whatIsWatched(seen, {}));
+  };
+  assert.equal(plainSentence(headline("down", { stranded_missing: 1, lost: 2 })), "a failed. b has delivered 2 duplicates. 1 message not replicated (unread), 2 lost.");
+  assert.equal(plainSentence(headline("down", { stranded: 1, stranded_missing: 0 })), "a failed. b has delivered 2 duplicates.", "zeros are left out");
+  const planned = headline("up", { stranded: 45, stranded_missing: 45 });
+  assert.equal(plainSentence(planned), "billing moved from a. b has delivered 2 duplicates. 45 unread messages on the way.");
+  assert.deepEqual(planned.filter((part) => part.harm).map((part) => part.harm), ["2 duplicates"], "what is on the way is no harm");
 });
 
 test("duplicates counted by the engine are marked, however the page got to the instant", () => {
@@ -146,7 +166,7 @@ test("a region that is down is no target, and without any target the headline ex
 test("the headline contains the engine's figures and marks harm only when they are not 0", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
-  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 duplicates. 1 message not replicated (unread), 0 lost.");
+  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 duplicates. 1 message not replicated (unread).");
   state.view.forecast.billing.to.b.duplicates = 0;
   const parts = sentenceOf(state, watched);
   assert.ok(!parts.some((part) => part.harm));

@@ -36,6 +36,7 @@ class PlainWindow:
         self.remembered = self.span_us = 0
         self.held: set[Message] = set()
         self.stranded: set[Message] = set()
+        self.unread: set[Message] = set()
         self.unprocessed = 0
         self.closed = False
         self.result: dict[str, Any] = {}
@@ -246,7 +247,8 @@ class PlainRecount:
             } - there
             window.stranded |= stranded & self.receipted
             window.held |= {copy["message"] for copy in target if copy["removed"] is None}
-        window.unprocessed = len(window.stranded - set(acknowledged))
+        window.unread = window.stranded - set(acknowledged)
+        window.unprocessed = len(window.unread)
         self.windows.append(window)
 
     def _close(self, window: PlainWindow) -> None:
@@ -382,6 +384,7 @@ class PlainRecount:
                 for copy in copies
             }
             window.result["stranded_returned"] = len(window.stranded & target)
+            window.result["stranded_missing"] = len(window.unread - target)
         return [window.result for window in self.windows]
 
 

@@ -18,6 +18,7 @@ FAILOVER = {
     "stranded": 4,
     "stranded_unprocessed": 3,
     "stranded_returned": 4,
+    "stranded_missing": 1,
 }
 
 
@@ -43,7 +44,9 @@ def test_duplicates_without_any_cause_are_a_violation():
     assert broken.reason.endswith("by_cause holds none")
 
 
-@pytest.mark.parametrize("figure", ["lost_recovered", "stranded_unprocessed", "stranded_returned"])
+@pytest.mark.parametrize(
+    "figure", ["lost_recovered", "stranded_unprocessed", "stranded_returned", "stranded_missing"]
+)
 @pytest.mark.parametrize("value", [5, -1])
 def test_a_part_larger_than_its_whole_is_a_violation(figure, value):
     assert len(violations(**{figure: value})) == 1

@@ -35,6 +35,18 @@ def test_a_stranded_message_names_its_receipt_its_first_copy_and_its_return():
     ]
     failover = world.failover()
     assert (failover.stranded, failover.stranded_unprocessed, failover.stranded_returned) == (2, 1, 1)
+    assert failover.stranded_missing == 0, "the unread one reached the target later"
+
+
+def test_an_unread_message_that_never_reaches_the_target_is_missing():
+    world = subscribed()
+    world.publish([0, 1, 2], "a")
+    world.consume([0], "a")
+    world.fail_over("a", "b", "crash")
+    world.store([1], "b", "a")
+    failover = world.failover()
+    assert (failover.stranded, failover.stranded_unprocessed, failover.stranded_returned) == (3, 2, 1)
+    assert failover.stranded_missing == 1
 
 
 def test_what_the_target_stored_before_the_failover_is_not_stranded():

@@ -23,6 +23,7 @@ FAILOVER_KEYS = {
     "stranded",
     "stranded_unprocessed",
     "stranded_returned",
+    "stranded_missing",
     "expired",
     "skipped",
     "reordered",

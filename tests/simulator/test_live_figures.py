@@ -13,6 +13,7 @@ FIGURES = (
     "extra_deliveries",
     "stranded",
     "stranded_returned",
+    "stranded_missing",
     "lost",
     "first_delivery_us",
     "outage_us",

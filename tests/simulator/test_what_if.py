@@ -269,7 +269,11 @@ def test_every_change_has_its_settings_or_says_that_it_is_no_setting(name):
             "acks-at-once",
             [(".acknowledgmentGroupTime(0, TimeUnit.MILLISECONDS)", "Java client, ConsumerBuilder")],
         ),
-        ("enabled-on-backlog", "replicated", [(".replicateSubscriptionState(true)", "Java client, ConsumerBuilder")]),
+        (
+            "enabled-on-backlog",
+            "replicated",
+            [(".replicateSubscriptionState(true)", "Java client, ConsumerBuilder")],
+        ),
         (
             "groups-two-readers",
             "patient-leader",
@@ -312,5 +316,7 @@ def test_the_price_is_what_the_rerun_costs_more():
     assert rates[0] == round(len(stored) * 1_000_000 / world.now_us, 1)
     assert case["price"]["markers_per_s"] == round(rates[1] - rates[0], 1) > 0.5 * rates[0]
     assert case["price"]["outage_us"] == halved["cases"][0]["outage_us"] - real["cases"][0]["outage_us"]
-    assert f"{case['price']['markers_per_s']:,.1f}".removesuffix(".0") + " more markers/s" in case["price_words"]
+    assert (
+        f"{case['price']['markers_per_s']:,.1f}".removesuffix(".0") + " more markers/s" in case["price_words"]
+    )
     assert "more bytes/s of markers" in case["price_words"]

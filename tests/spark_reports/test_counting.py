@@ -294,6 +294,7 @@ def test_spark_counts_of_the_worked_cases_are_those_by_hand(
                     "stranded",
                     "stranded_unprocessed",
                     "stranded_returned",
+                    "stranded_missing",
                     "expired",
                     "skipped",
                     "duplicates",

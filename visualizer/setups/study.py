@@ -37,6 +37,7 @@ FIGURES = (
     "lost",
     "stranded",
     "stranded_unprocessed",
+    "stranded_missing",
     "outage_us",
     "caught_up_us",
     "drained_us",

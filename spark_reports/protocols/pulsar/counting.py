@@ -40,6 +40,7 @@ COUNTS = (
     "stranded",
     "stranded_unprocessed",
     "stranded_returned",
+    "stranded_missing",
     "expired",
     "skipped",
     "reordered",

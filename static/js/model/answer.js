@@ -10,7 +10,7 @@
  * @property {{error: string, hint: string} | null} error
  */
 
-import { counted, seconds, span, whole } from "./format.js";
+import { halves, seconds, span, whole } from "./format.js";
 
 /** @returns {Answer} */
 export const noAnswer = () => ({ state: "none", asked: null, runs: [], before: 0, error: null });
@@ -19,7 +19,7 @@ export const noAnswer = () => ({ state: "none", asked: null, runs: [], before: 0
 export function foldAnswer(answer, message) {
   if (message.type === "waiting") return { ...answer, state: "waiting", before: message.before };
   if (message.type === "asked") return { ...answer, state: "running", asked: message };
-  if (message.type === "run") return { ...answer, state: "running", runs: [...answer.runs, { ...message, stranded_processed: message.stranded - message.stranded_unprocessed }] };
+  if (message.type === "run") return { ...answer, state: "running", runs: [...answer.runs, { ...message, stranded_processed: message.stranded - message.stranded_unprocessed, on_the_way: message.stranded_unprocessed - message.stranded_missing }] };
   if (message.type === "done") return { ...answer, state: "done" };
   if (message.type === "error") return { ...answer, state: "error", error: { error: message.error, hint: message.hint ?? "" } };
   return answer;
@@ -27,19 +27,20 @@ export function foldAnswer(answer, message) {
 
 /** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm. */
 export const FIGURES = [
-  { name: "duplicates", says: "duplicates", words: (value) => counted(value, "duplicate"), harm: true, always: true },
-  { name: "stranded_unprocessed", says: "not replicated (unread)", words: (value) => `${whole(value)} not replicated (unread)`, harm: true, always: true },
-  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${whole(value)} not replicated (already processed)`, harm: false, always: false },
-  { name: "lost", says: "lost", words: (value) => `${whole(value)} lost`, harm: true, always: false },
-  { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${whole(value)} redelivered`, harm: false, always: false },
+  { name: "duplicates", says: "duplicates", words: (value) => `${halves(value)} ${value === 1 ? "duplicate" : "duplicates"}`, harm: true, always: true },
+  { name: "stranded_missing", says: "not replicated (unread)", words: (value) => `${halves(value)} not replicated (unread)`, harm: true, always: false },
+  { name: "on_the_way", says: "on the way at the move, arrived later", words: (value) => `${halves(value)} on the way`, harm: false, always: false, row: true },
+  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false },
+  { name: "lost", says: "lost", words: (value) => `${halves(value)} lost`, harm: true, always: false },
+  { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
 ];
 
 /** The figures that get a row: those always shown, and those that are not 0 in some run. */
 export const figuresOf = (runs) => FIGURES.filter((figure) => figure.always || runs.some((run) => run[figure.name]));
 
-/** The figures that are named in the sentence: those of harm always, the others when their median is not 0. */
-const inSentence = (runs) => figuresOf(runs).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
+/** The figures that are named in the sentence: those of harm when not 0 in every run, the others when their median is not 0; what arrives later only has a row. */
+const inSentence = (runs) => figuresOf(runs).filter((figure) => !figure.row).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
 
 /** Whether a figure differs between the runs. A figure that does not differ is not plotted. */
 export const differs = (runs, name) => runs.some((run) => run[name] !== runs[0][name]);
@@ -87,18 +88,23 @@ export function sentenceOf(answer, failure) {
 function figureParts(runs, figure) {
   const spread = spreadOf(runs, figure.name);
   if (spread === null) return [{ harm: figure.name === "outage_us" ? "no delivery in the target" : `no ${figure.says}` }];
-  const strong = figure.words(Math.round(spread.median));
+  const strong = figure.words(figure.name.endsWith("_us") ? Math.round(spread.median) : spread.median);
   const range = spread.low === spread.high ? [] : [" ", { soft: `(${valueWords(figure, spread.low)} to ${valueWords(figure, spread.high)})` }];
   const never = spread.never ? [" ", { harm: `(never in ${spread.never} of ${runs.length})` }] : [];
   return [figure.harm && spread.high > 0 ? { harm: strong } : { strong }, ...range, ...never];
 }
 
-/** @returns {{cause: string, count: number, share: number}[]} causes summed over all runs, most frequent first */
+/** @returns {{cause: string, count: number, share: number, percent: number}[]} causes summed over all runs, most frequent first; the percentages add up to 100 */
 export function causesOf(runs) {
   const sums = new Map();
   for (const run of runs) for (const [cause, count] of Object.entries(run.by_cause ?? {})) if (count) sums.set(cause, (sums.get(cause) ?? 0) + count);
   const total = [...sums.values()].reduce((sum, count) => sum + count, 0);
-  return [...sums].map(([cause, count]) => ({ cause, count, share: count / total })).sort((one, other) => other.count - one.count);
+  const causes = [...sums].map(([cause, count]) => ({ cause, count, share: count / total, percent: Math.floor((100 * count) / total) })).sort((one, other) => other.count - one.count);
+  // the largest remainders are rounded up
+  const left = 100 - causes.reduce((sum, { percent }) => sum + percent, 0);
+  const remainder = ({ count }) => (100 * count) % total;
+  for (const one of [...causes].sort((a, b) => remainder(b) - remainder(a)).slice(0, causes.length ? left : 0)) one.percent += 1;
+  return causes;
 }
 
 /** @returns {string} how the runs differ from each other, as a text */

@@ -59,7 +59,11 @@ export function makeRuns(document, root, { runs, onOpen }) {
 
   function drawOne() {
     const run = runs().find((other) => other.seed === looked_at);
-    const causes = causesOf(runs()).filter(({ share }) => share >= LEAST_SHARE).slice(0, MOST_CAUSES).map(({ cause, share }) => `${Math.round(100 * share)} % ${causeWords(cause)}`);
+    const all = causesOf(runs());
+    const named = all.filter(({ share }) => share >= LEAST_SHARE).slice(0, MOST_CAUSES);
+    const causes = named.map(({ cause, percent }) => `${percent} % ${causeWords(cause)}`);
+    const others = all.slice(named.length).reduce((sum, { percent }) => sum + percent, 0);
+    if (others) causes.push(`${others} % other causes`);
     if (run) setText(one, `${wordsOfRun(run)} A click opens it as a lab, at its failover.`);
     else setText(one, causes.length ? `Causes of the duplicates: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
   }

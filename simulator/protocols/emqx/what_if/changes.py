@@ -201,7 +201,9 @@ def _in_order(
     return None if changed is None else Changed(key, words, *changed, no_setting="failure")
 
 
-def _spared(key: str, words: str, faults: Sequence[str], scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _spared(
+    key: str, words: str, faults: Sequence[str], scenario: Scenario, commands: CommandLog
+) -> Changed | None:
     kept = without(scenario, commands, *faults)
     return None if kept is None else Changed(key, words, *kept, no_setting="failure")
 
@@ -354,9 +356,7 @@ CONFIG_ROOTS = {**dict.fromkeys(LIVE_SETTINGS, "durable_queues"), "batch_size": 
 """The root of each setting in EMQX's configuration; a setting without one is a constant of its code."""
 
 
-def _set(
-    key: str, name: str, scenario: Scenario, commands: CommandLog, values: dict[str, int]
-) -> Changed:
+def _set(key: str, name: str, scenario: Scenario, commands: CommandLog, values: dict[str, int]) -> Changed:
     """The scenario with other values of settings, each with its path in EMQX's configuration.
 
     A change of a constant of EMQX's code is a release of its own, not a setting.
@@ -373,7 +373,9 @@ def _set(
     return Changed(key, name, changed, commands, tuple(placed))
 
 
-def _less(scenario: Scenario, commands: CommandLog, key: str, name: str, times: int, words: str) -> Changed | None:
+def _less(
+    scenario: Scenario, commands: CommandLog, key: str, name: str, times: int, words: str
+) -> Changed | None:
     """Shorten a duration to one `times`-th."""
     was_us = _setting(scenario, name)
     if was_us < 2 * times:

@@ -21,6 +21,7 @@ WITHIN = (
     ("lost_recovered", "lost"),
     ("stranded_unprocessed", "stranded"),
     ("stranded_returned", "stranded"),
+    ("stranded_missing", "stranded"),
 )
 
 

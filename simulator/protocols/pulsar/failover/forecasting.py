@@ -10,13 +10,15 @@ from __future__ import annotations
 from array import array
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyroaring import BitMap
 
+from simulator.log.ranges import runs
 from simulator.protocols.pulsar.ack_sync.sync import origin_of
 from simulator.protocols.pulsar.verdicts.forecast import Flags, Places, RemoteCursor
+from simulator.protocols.pulsar.verdicts.forecast import duplicate_entries as count_duplicate_entries
 from simulator.protocols.pulsar.verdicts.forecast import forecast as count_forecast
 
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.runtime import Runtime
+
+MARKED_RANGES_MAX = 200
+"""Ranges of entries that one frame may carry of a forecast or failover.
+
+They are the first ranges of a cursor and the newest of the duplicates.
+"""
 
 FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed")
 
@@ -76,6 +84,28 @@ def forecast(runtime: Pulsar, subscription: str, source: str | None = None) -> d
                 for name, value in _one(runtime, subscription, topic, there).items():
                     total[name] += value
         result[remote] = total
+    return result
+
+
+def duplicate_entries(runtime: Pulsar, subscription: str, source: str) -> dict[str, dict[str, Any]]:
+    """By remote and log, the entries whose messages the forecast counts as duplicates.
+
+    Each log has `ranges`, the newest `MARKED_RANGES_MAX` of them, and `messages`, how many duplicates are in
+    the log. The forecast's other duplicates are on their way to it.
+    """
+    base = runtime.subscriptions[subscription].topic
+    result: dict[str, dict[str, Any]] = {}
+    for remote in (name for name in runtime.clusters_of(base) if name != source):
+        logs = result[remote] = {}
+        for topic in runtime.clusters[source].topics.values():
+            there = runtime.clusters[remote].topics.get(topic.name)
+            if topic.base != base or there is None:
+                continue
+            found, messages = count_duplicate_entries(
+                **_target_log(runtime, subscription, there), acknowledged=runtime.acknowledged[subscription]
+            )
+            ranges = [list(pair) for pair in runs(found)[-MARKED_RANGES_MAX:]]
+            logs[there.name] = {"ranges": ranges, "messages": messages}
     return result
 
 
@@ -233,11 +263,6 @@ def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int
         cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics
     ]
     receipted = BitMap.union(*(topic.present for topic in copies))
-    subscription = there.subscriptions.get(name)
-    first = there.log.first_kept
-    if subscription is not None:
-        first = max(first, min(subscription.cursor.mark_delete + 1, there.log.length))
-    log, entry = _window(runtime, there, first)
     flags = Flags(
         receipted,
         runtime.acknowledged[name],
@@ -245,16 +270,28 @@ def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int
         runtime.settled[name] | _not_owed(name, copies, receipted),
     )
     found = count_forecast(
-        log,
-        _cursor(runtime, subscription, first),
-        flags,
-        _places(name, here, there, copies, receipted),
-        log_from=first,
-        first_kept=there.log.first_kept,
-        entry=entry,
-        earliest=runtime.subscriptions[name].initial_position == "Earliest",
+        **_target_log(runtime, name, there),
+        flags=flags,
+        places=_places(name, here, there, copies, receipted),
     )
     return asdict(found)
+
+
+def _target_log(runtime: Pulsar, name: str, there: Topic) -> dict[str, Any]:
+    """The target's log and cursor, as arguments of the count."""
+    subscription = there.subscriptions.get(name)
+    first = there.log.first_kept
+    if subscription is not None:
+        first = max(first, min(subscription.cursor.mark_delete + 1, there.log.length))
+    log, entry = _window(runtime, there, first)
+    return {
+        "log": log,
+        "cursor": _cursor(runtime, subscription, first),
+        "log_from": first,
+        "first_kept": there.log.first_kept,
+        "entry": entry,
+        "earliest": runtime.subscriptions[name].initial_position == "Earliest",
+    }
 
 
 def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:

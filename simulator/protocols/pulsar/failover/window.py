@@ -14,17 +14,11 @@ from pyroaring import BitMap
 from simulator.log.ranges import runs
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.failover.draining import Draining
+from simulator.protocols.pulsar.failover.forecasting import MARKED_RANGES_MAX
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.storage.roles import TopicOfLog
-
-
-MARKED_RANGES_MAX = 200
-"""Ranges of entries that one frame may carry of a failover.
-
-They are the first ranges of the cursor and the newest of the duplicates.
-"""
 
 
 class FailoverWindow:
@@ -39,6 +33,9 @@ class FailoverWindow:
             latest.close()
         self.forecast = forecasting.forecast(runtime, subscription, source).get(target) or {}
         self.stranded = forecasting.stranded_now(runtime, subscription, source, target)
+        self.unread = (
+            self.stranded - runtime.acknowledged[subscription]
+        )  # of these, not acked anywhere by then
         self.returned = BitMap()  # of those not replicated, the ones in deleted topics of the target
         self.held = forecasting.held(runtime, subscription, target)  # in the target's log at the failover
         self.unsettled = self.held  # of these, the messages still to be delivered there
@@ -149,16 +146,17 @@ class FailoverWindow:
 
     def figures(self) -> dict[str, Any]:
         """The figures for a page. `stranded` is final at the failover, `lost` when the window closes."""
+        returned = self.returned | forecasting.returned(
+            self.runtime, self.subscription, self.target, self.stranded
+        )
         return {
             "duplicates": self.duplicates,
             "redeliveries": self.redeliveries,
             "extra_deliveries": self.extra_deliveries,
             "stranded": self.forecast.get("stranded"),
             "stranded_unprocessed": self.forecast.get("stranded_unprocessed"),
-            "stranded_returned": len(
-                self.returned
-                | forecasting.returned(self.runtime, self.subscription, self.target, self.stranded)
-            ),
+            "stranded_returned": len(returned),
+            "stranded_missing": self.unread.difference_cardinality(returned),
             "lost": forecasting.lost_now(self.runtime, self.subscription, self.target)
             if self.lost is None
             else self.lost,

@@ -56,6 +56,7 @@ class RecordedWindow:
             "stranded": counted.stranded,
             "stranded_unprocessed": counted.stranded_unprocessed,
             "stranded_returned": self._before(counted.stranded_list, "returned"),
+            "stranded_missing": self._missing(),
             "lost": self._before(counted.lost_list, "lost"),
             "first_delivery_us": first_us,
             "outage_us": None if first_us is None else counted.outage_us,
@@ -63,6 +64,15 @@ class RecordedWindow:
             "drained_us": by_now(counted.drained_us),
             "forecast": {},
         }
+
+    def _missing(self) -> int:
+        """The unread messages that were not replicated and have not reached the target by now."""
+        listed: Any = self._counted.stranded_list
+        if not len(listed):
+            return 0
+        returned = np.asarray(listed.evidence["returned"])
+        arrived = (returned != NULL) & (returned < self._state.seq)
+        return int((np.asarray(listed.columns["unprocessed"]) & ~arrived).sum())
 
     def _extra_deliveries(self) -> int:
         """Deliveries in the window of messages that it had delivered already."""

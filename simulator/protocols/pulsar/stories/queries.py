@@ -17,6 +17,7 @@ FIGURES = (
     "stranded",
     "lost",
     "stranded_returned",
+    "stranded_missing",
     "outage_us",
     "caught_up_us",
     "drained_us",

@@ -107,6 +107,35 @@ def forecast(
     )
 
 
+def duplicate_entries(
+    log: np.ndarray,
+    cursor: RemoteCursor | None,
+    acknowledged: BitMap,
+    *,
+    log_from: int = 0,
+    first_kept: int = 0,
+    entry: np.ndarray | None = None,
+    earliest: bool = False,
+) -> tuple[BitMap, int]:
+    """The entries of B's log that the forecast counts as duplicates, and how many messages it counts in them.
+
+    Its other duplicates are not in B's log yet, or will be appended once more. Arguments as for `forecast`.
+    """
+    found = _deliverable(log, cursor, log_from, first_kept, entry, earliest) & acknowledged
+    if not found:
+        return BitMap(), 0
+    wanted = np.zeros(int(found.max()) + 1, dtype=bool)
+    wanted[np.array(found.to_array(), dtype=np.int64)] = True
+    inside = (log >= 0) & (log < len(wanted))
+    inside[inside] = wanted[log[inside]]
+    first = first_kept if cursor is None else max(cursor.mark_delete + 1, first_kept)
+    index = np.arange(log_from, log_from + len(log)) if entry is None else entry
+    chosen = index[inside & (index >= first)]
+    if cursor is not None and cursor.deleted:
+        return BitMap(array("I", chosen.astype(np.uint32).tobytes())) - cursor.deleted, len(found)
+    return BitMap(array("I", chosen.astype(np.uint32).tobytes())), len(found)
+
+
 def _deliverable(
     log: np.ndarray,
     cursor: RemoteCursor | None,

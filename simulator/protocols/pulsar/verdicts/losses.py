@@ -89,6 +89,7 @@ def stranded(
         "stranded": len(message),
         "stranded_unprocessed": int(unprocessed.sum()),
         "stranded_returned": int((returned[message] != NULL).sum()),
+        "stranded_missing": int((unprocessed & (returned[message] == NULL)).sum()),
     }
     producer, sequence_id = facts.history.identity(message)
     evidence = {

@@ -18,6 +18,7 @@ _PLAIN = (
     "stranded",
     "stranded_unprocessed",
     "stranded_returned",
+    "stranded_missing",
     "expired",
     "skipped",
     "reordered",

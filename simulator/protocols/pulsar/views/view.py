@@ -310,7 +310,13 @@ def _producer(runtime: Pulsar, name: str) -> dict[str, Any]:
 
 def _forecast(run: RunView, subscription: str) -> dict[str, Any] | None:
     source = forecasting.source_of(run.runtime, subscription)
-    return None if source is None else {"from": source, "to": run.forecast(subscription, source)}
+    if source is None:
+        return None
+    to, entries = (
+        run.forecast(subscription, source),
+        forecasting.duplicate_entries(run.runtime, subscription, source),
+    )
+    return {"from": source, "to": to, "entries": {remote: entries[remote] for remote in to}}
 
 
 def _sentence(runtime: Pulsar, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:

@@ -237,18 +237,14 @@ def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
 
 def _links_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, *LINK_FAULTS)
-    return (
-        None if kept is None else Changed("links-up", "no link cut or slowed", *kept, no_setting="failure")
-    )
+    return None if kept is None else Changed("links-up", "no link cut or slowed", *kept, no_setting="failure")
 
 
 def _markers_safe(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     kept = without(scenario, commands, *MARKER_FAULTS)
     if kept is None:
         return None
-    return Changed(
-        "markers-safe", "no marker delayed or dropped by a command", *kept, no_setting="failure"
-    )
+    return Changed("markers-safe", "no marker delayed or dropped by a command", *kept, no_setting="failure")
 
 
 def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:

@@ -35,7 +35,7 @@ def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> Mark
 def figures(failover: dict[str, Any]) -> Markup:
     """The six main figures of a failover."""
     not_replicated = (
-        f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
+        f"not replicated at the move, {number(failover['stranded_missing'])} unread never arrived"
         if failover["stranded"]
         else "not replicated"
     )
@@ -46,7 +46,7 @@ def figures(failover: dict[str, Any]) -> Markup:
             number(failover["stranded"]),
             "",
             not_replicated,
-            "harm" if failover["stranded_unprocessed"] else "zero",
+            "harm" if failover["stranded_missing"] else "zero",
         ),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
         (*_span_figure(failover["outage_us"]), "delivery gap", ""),

@@ -284,6 +284,8 @@ def settled(
         F.coalesce("removed_source_seq", F.lit(NEVER)), F.coalesce("source_lost_seq", F.lit(NEVER))
     ) > F.col("source_ended_seq")
     stranded = left & kept & _by(F.col("receipted_seq"), F.col("failover_seq"))
+    unprocessed = stranded & ~_by(F.col("acknowledged_seq"), F.col("failover_seq"))
+    returned = stranded & (F.col("last_stored_target_seq") > F.col("failover_seq"))
     closed = F.col("end_seq") - 1
     open_ = F.col("owed") & _by(F.col("receipted_seq"), closed) & ~_by(F.col("acknowledged_seq"), closed)
     gone = open_ & F.col("gone_seq").isNotNull()
@@ -298,8 +300,9 @@ def settled(
         "subscription",
         "end_seq",
         stranded.alias("stranded"),
-        (stranded & ~_by(F.col("acknowledged_seq"), F.col("failover_seq"))).alias("stranded_unprocessed"),
-        (stranded & (F.col("last_stored_target_seq") > F.col("failover_seq"))).alias("stranded_returned"),
+        unprocessed.alias("stranded_unprocessed"),
+        returned.alias("stranded_returned"),
+        (unprocessed & ~F.coalesce(returned, F.lit(False))).alias("stranded_missing"),
         fate.alias("fate"),
         F.when(fate == "lost", F.col("gone_cause")).alias("lost_cause"),
         (F.col("last_delivered_seq") >= F.col("end_seq")).alias("recovered"),
@@ -391,7 +394,7 @@ def fate_figures(settled: DataFrame, failovers: DataFrame) -> DataFrame:
     counted = settled.groupBy(*FAILOVER).agg(
         *(
             F.count_if(F.col(name)).alias(name)
-            for name in ("stranded", "stranded_unprocessed", "stranded_returned")
+            for name in ("stranded", "stranded_unprocessed", "stranded_returned", "stranded_missing")
         ),
         *(F.count_if(F.col("fate") == name).alias(name) for name in ("lost", "expired", "skipped")),
         F.count_if((F.col("fate") == "lost") & F.col("recovered")).alias("lost_recovered"),

@@ -1,7 +1,7 @@
 /**
  * Finds why entries of a remote's log would be duplicates, as stretches with one cause each.
  * An unacked message holds the mark-delete back, an update is in flight, or no completed snapshot covers the entries yet. The stretches are
- * drawn as brackets. The sum of their messages is compared with the engine's forecast, and a difference is shown.
+ * drawn as brackets. Which entries these are, the engine's forecast decides (`entry_flags.js`), so brackets and headline have one source.
  */
 
 import { FORECAST_DUPLICATE } from "./entry_flags.js";

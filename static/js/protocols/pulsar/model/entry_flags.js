@@ -20,6 +20,9 @@ export const NOT_REPLICATED = 32; // only in the cluster that failed
 export const OWN_MARKER = 64; // a marker of one of the subject cluster's own snapshots
 export const LOST = 256; // due to this cluster's consumers, and before the begin of its cursor, or covered by it without an ack
 
+/** Most ranges of forecast duplicates in a frame, the newest ones (`MARKED_RANGES_MAX` of forecasting.py). */
+const RANGES_MAX = 200;
+
 /** Number of entries per cluster that are searched for messages acked anywhere. */
 const LOOKED_AT = 12_000;
 
@@ -87,11 +90,9 @@ export function makeEntryFlags(state, watched) {
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.unacked ?? []));
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
-    // where the subscription is missing it would be created: the engine's forecast shows whether at the earliest position
-    const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
-    const would_deliver = cluster !== subject && (cursor !== undefined || counted > 0);
-    // if the engine forecasts no duplicates, a message that some cursor passed without an ack (a skip, an unsafe snapshot) is still delivered, once
-    const delivered_once = counted === 0 && cursor !== undefined;
+    // the engine names the entries that it forecasts as duplicates; a recorded run has no forecast
+    const forecast_ranges = forecast?.from === subject ? forecast.entries?.[cluster]?.[topic]?.ranges : undefined;
+    const would_deliver = forecast_ranges === undefined && cluster !== subject && cursor !== undefined;
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
       const here = isAcknowledged(cursor, index);
@@ -103,7 +104,10 @@ export function makeEntryFlags(state, watched) {
       }
       const identity = identityOf(store.columns, at);
       const filtered = inRanges(cursor?.reported ?? [], index);
-      if (!here && anywhere.has(identity) && (filtered || !delivered_once)) bit |= (would_deliver || (moved?.to === cluster && !held.has(index))) && !filtered ? ACKED | FORECAST_DUPLICATE : ACKED;
+      if (forecast_ranges && cluster !== subject && !before(forecast_ranges, index)) {
+        if (inRanges(forecast_ranges, index)) bit |= ACKED | FORECAST_DUPLICATE;
+        else if (filtered && anywhere.has(identity)) bit |= ACKED;
+      } else if (!here && anywhere.has(identity)) bit |= (would_deliver || (moved?.to === cluster && !held.has(index))) && !filtered ? ACKED | FORECAST_DUPLICATE : ACKED;
       if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~FORECAST_DUPLICATE) | DUPLICATE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= NOT_REPLICATED;
       if (passed.get(cluster).has(identity)) bit = (bit & ~ACKED) | LOST;
@@ -113,6 +117,9 @@ export function makeEntryFlags(state, watched) {
     return bits;
   };
 }
+
+/** Whether an entry is before the newest ranges, which are all that a frame has. */
+const before = (ranges, index) => ranges.length >= RANGES_MAX && index < ranges[0][0];
 
 /** Whether a marker belongs to the subject: to a snapshot that it requested, or written by it (an update names no snapshot). */
 export function isOwnMarker(owners, kind, snapshot, subject_number) {

@@ -40,8 +40,8 @@ function forecastSentence(state, watched) {
     { pick: watched.target, choices: watched.peers },
     " would deliver ",
     ...harmOf(figures.duplicates),
-    ". ",
-    ...restOf(figures),
+    ".",
+    ...restOf(figures.stranded_unprocessed ? { soft: notReplicated(figures.stranded_unprocessed) } : null, figures.lost ?? 0),
   ];
 }
 
@@ -50,23 +50,33 @@ function harmOf(count) {
   return [{ harm: counted(count, "duplicate") }];
 }
 
-/** A message that is only in the source and was processed there is no harm, as in a drained failover. */
-function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
-  const [count, which] = stranded_unprocessed === undefined ? [stranded, ""] : [stranded_unprocessed, " (unread)"];
-  const left = stranded && count === 0 ? "0 messages not replicated (unread), " : `${counted(count, "message")} not replicated${which}, `;
-  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
+/**
+ * What else a failover costs: unread messages that the target does not get, and lost ones. Zeros are left out, as is a message that is only in
+ * the source and was processed there.
+ * @param {Part | null} missing unread messages that are not in the target
+ * @returns {Part[]}
+ */
+function restOf(missing, lost) {
+  /** @type {Part} */
+  const lost_words = { harm: `${whole(lost)} lost` };
+  if (missing && lost > 0) return [" ", missing, ", ", lost_words, "."];
+  if (missing) return [" ", missing, "."];
+  return lost > 0 ? [" ", lost_words, "."] : [];
 }
+
+const notReplicated = (count) => `${counted(count, "message")} not replicated (unread)`;
 
 function afterwards(state, over) {
   const down = state.view.clusters[over.from]?.state !== "up";
+  const missing = over.stranded_missing || null; // while the source is up, they are on the way
   const opening = down ? `${over.from} failed. ` : `${over.subscription} moved from ${over.from}. `;
   return [
     opening,
     { strong: over.to },
     " has delivered ",
     ...harmOf(over.duplicates ?? 0),
-    ". ",
-    ...restOf(over),
+    ".",
+    ...restOf(missing && (down ? { harm: notReplicated(missing) } : { soft: `${counted(missing, "unread message")} on the way` }), over.lost ?? 0),
   ];
 }
 

@@ -15,7 +15,6 @@ import { beginKey } from "../model/begins.js";
 import { UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
 import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
-import { subscriptionsOf, topicsOf } from "../model/topics.js";
 
 /** More ranges than this are not printed completely. */
 const RANGES_PRINTED = 6;
@@ -142,50 +141,50 @@ function heldSince(state, name) {
 
 function askCauses(scene, state, lane, ask) {
   const { plane } = scene;
-  const { strip, stretches, cursor } = scene.lanes[lane.name];
+  const { strip, stretches } = scene.lanes[lane.name];
   const hole = firstHoleName(scene, state);
   const counted = forecastOf(scene, state, lane);
-  // the cursor does not distinguish a skipped message from an acked one: no count beyond the engine's figure is shown
-  const doubtful = counted !== undefined && sumOf(stretches) > counted;
-  const cut = stretches.length === 1 && counted > sumOf(stretches) && strip.from > (cursor ? cursor.mark_delete_index + 1 : 0); // the other messages are before the window
+  const shown = sumOf(stretches);
+  // a batch whose messages are acked in part has fewer duplicates than messages: no count beyond the engine's figure is shown
+  const doubtful = counted !== undefined && shown > counted.duplicates;
   for (const stretch of stretches) {
     const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
-    const messages = doubtful && stretches.length === 1 ? counted : stretch.messages;
-    const count = harmRun(doubtful && stretches.length > 1 ? "duplicates" : `${whole(messages)}${cut ? ` of ${whole(counted)}` : ""} ${messages === 1 ? "duplicate" : "duplicates"}`, 650);
+    const messages = doubtful && stretches.length === 1 ? counted.duplicates : stretch.messages;
+    const of = counted !== undefined && stretches.length === 1 && messages < counted.duplicates ? ` of ${whole(counted.duplicates)}` : ""; // the others are before the window or on the way
+    const count = harmRun(doubtful && stretches.length > 1 ? "duplicates" : `${whole(messages)}${of} ${messages === 1 && !of ? "duplicate" : "duplicates"}`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
     else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
   }
-  if (!plane.turned) askRest(scene, state, lane, ask);
+  if (!plane.turned && counted !== undefined) askComing(scene, lane, counted, ask);
 }
 
 const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
 
-/** @returns {number | undefined} the engine's forecast of duplicates in this lane's cluster */
+/** @returns {{duplicates: number, coming: number} | undefined} the engine's forecast of duplicates in this lane's log; `coming`: of these not in the log yet */
 function forecastOf({ watched }, state, lane) {
-  // the forecast is for the whole subscription, so it does not apply to one partition of several
-  if (topicsOf(state).filter((topic) => subscriptionsOf(state, topic).includes(watched.subscription)).length > 1) return undefined;
   const figures = state.view.forecast?.[watched.subscription];
-  return figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
+  const logs = figures?.from === watched.subject ? figures.entries?.[lane.name] : undefined;
+  const log = logs?.[watched.topic];
+  if (!log) return undefined;
+  const names = Object.keys(logs);
+  // what is on its way belongs to the whole subscription, so one partition of several has none
+  const coming = names.length === 1 ? figures.to[lane.name].duplicates - log.messages : 0;
+  return { duplicates: log.messages + coming, coming };
 }
 
 const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
 
-/** Labels what the forecast counts beyond the brackets: messages acked by the application whose ack has not reached the broker. */
-function askRest(scene, state, lane, ask) {
+/** Labels the forecast's duplicates that are not in this log yet. */
+function askComing(scene, lane, { coming }, ask) {
   const { plane } = scene;
-  const { strip, stretches, cursor } = scene.lanes[lane.name];
-  const counted = forecastOf(scene, state, lane);
-  const held = [scene.lanes[lane.name], scene.lanes[scene.watched.subject]].every((one) => one?.store && one.cursor && one.store.first <= one.cursor.mark_delete_index + 1);
-  if (counted === undefined || !cursor || !held || strip.from > cursor.mark_delete_index + 1 || scene.window.back > 0) return;
-  const rest = counted - sumOf(stretches);
-  if (rest <= 0) return;
+  if (coming <= 0 || scene.window.back > 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": ack not registered by the broker yet")], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(coming)} more`, 650), harmRun(`: on the way to ${lane.name}`)], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(coming)}`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
