@@ -307,6 +307,12 @@ def consumer_request(plan: RunPlan, consumer: ConsumerSpec, cluster: str) -> dic
         "acknowledge": consumer.acknowledge,
         "batch_index_acks": consumer.batch_index_acknowledgment,
         "holds": [] if consumer.hold is None else [_selected(plan, consumer.hold)],
+        "negative": (
+            []
+            if consumer.negative_acknowledge is None
+            else [_selected(plan, consumer.negative_acknowledge)]
+        ),
+        "negative_ack_delay_us": consumer.negative_ack_redelivery_delay_us,
     }
 
 
