@@ -1,10 +1,10 @@
 """Rows of subscriptions' cursors: created, moved, recovered, and the Updates that they applied.
 
 Rules: mark-deletes are events of the brokers, polled. Which change moved one is inferred: a recovery after
-the topic was away, a command, acks that had reached the broker for everything up to the new position, an Update that names the
-position or a lower one, any ack between the two, in this order. An Update is refused if the cursor was at or past its position, or the log had not
-reached it. The persisted position of a cursor that was recovered is the recovered one, written when the
-cursor was last there.
+the topic was away, a command, acks that had reached the broker for everything up to the new position, an
+Update that names the position or a lower one, any ack up to it, in this order. An Update is refused if the
+cursor was at or past its position, or the log had not reached it. The persisted position of a cursor that
+was recovered is the recovered one, written when the cursor was last there.
 """
 
 from __future__ import annotations
