@@ -36,6 +36,39 @@ class Arguments:
 
 def parse(words: Sequence[str] | None = None) -> Arguments:
     """The arguments; exits with 2 and a message if they are wrong."""
+    parser = _parser()
+    given = parser.parse_args(words)
+    if not given.scenarios and not given.jobs:
+        parser.error("name at least one SCENARIO, or use --jobs for all jobs")
+    if given.jobs and given.pulsar:
+        parser.error("each job has its own version; leave out --pulsar, or name the jobs instead of --jobs")
+    if given.out is None and not given.check:
+        parser.error("name the folder for the results with --out DIR")
+    predicted = [name for name in given.scenarios if name in PREDICTED]
+    if predicted and not given.check and given.calibration is None:
+        parser.error(
+            f"{predicted[0]} is predicted from other runs: name their calibration with --calibration FILE, "
+            "which python -m script.real_brokers.calibration writes"
+        )
+    jobs = [
+        name
+        for name in (job_names() if given.jobs else ())
+        if given.check or (name in PREDICTED) == (given.calibration is not None)
+    ]
+    return Arguments(
+        tuple(dict.fromkeys([*given.scenarios, *jobs])),
+        given.runs,
+        given.at_once,
+        given.pulsar,
+        (given.out or Path()).resolve(),
+        given.keep_data,
+        given.check,
+        given.resume,
+        given.calibration,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="script/real-brokers",
         description="Plays scenarios on real Pulsar brokers and on the engine, and writes both results "
@@ -80,35 +113,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         "--resume", action="store_true", help="play only the runs that DIR does not have, and keep the others"
     )
     parser.add_argument("--check", action="store_true", help="only say whether the scenarios can be played")
-    given = parser.parse_args(words)
-    if not given.scenarios and not given.jobs:
-        parser.error("name at least one SCENARIO, or use --jobs for all jobs")
-    if given.jobs and given.pulsar:
-        parser.error("each job has its own version; leave out --pulsar, or name the jobs instead of --jobs")
-    if given.out is None and not given.check:
-        parser.error("name the folder for the results with --out DIR")
-    predicted = [name for name in given.scenarios if name in PREDICTED]
-    if predicted and not given.check and given.calibration is None:
-        parser.error(
-            f"{predicted[0]} is predicted from other runs: name their calibration with --calibration FILE, "
-            "which python -m script.real_brokers.calibration writes"
-        )
-    jobs = [
-        name
-        for name in (job_names() if given.jobs else ())
-        if given.check or (name in PREDICTED) == (given.calibration is not None)
-    ]
-    return Arguments(
-        tuple(dict.fromkeys([*given.scenarios, *jobs])),
-        given.runs,
-        given.at_once,
-        given.pulsar,
-        (given.out or Path()).resolve(),
-        given.keep_data,
-        given.check,
-        given.resume,
-        given.calibration,
-    )
+    return parser
 
 
 def _count(text: str) -> int:

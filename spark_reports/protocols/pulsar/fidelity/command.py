@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simulator import load_scenario
-from simulator.scenarios.problems import ScenarioError
+from simulator import ScenarioError, load_scenario
 from spark_reports.protocols.pulsar.fidelity.content import content_of, with_kept
 from spark_reports.protocols.pulsar.fidelity.document import checked, write_table
 from spark_reports.protocols.pulsar.fidelity.fields import PairsError

@@ -25,7 +25,7 @@ OVERVIEW_HEAD = (
     "verdict",
     "Pulsar",
     "date",
-    "simulated times",
+    "times from",
     "figure",
     "runs",
     "further runs",

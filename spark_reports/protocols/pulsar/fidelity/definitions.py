@@ -35,7 +35,7 @@ def definitions() -> tuple[tuple[str, str], ...]:
             "About so many more runs would decide, if mean and spread of the difference stay as they are.",
         ),
         (
-            "Simulated times",
+            "Times from",
             "Same run: the simulated run has the times of appends, deliveries, subscribes and ack groups that were "
             "measured in its real run. Calibration: it has those of earlier runs of other jobs, so it is a prediction.",
         ),
