@@ -1,8 +1,9 @@
 """Calibrations: the times of played runs as options, to predict other runs with.
 
 `python -m script.real_brokers.calibration DIR… --out FILE` reads what the brokers reported in all runs of the
-DIRs (`raw.jsonl.gz`) and writes one set of options in the notation of scenario files. `script/real-brokers SCENARIO --calibration FILE` plays other runs, whose
-simulated side has these options instead of the times that were measured in the same run.
+DIRs (`raw.jsonl.gz`) and writes one set of options in the notation of scenario files. `script/real-brokers
+SCENARIO --calibration FILE` plays other runs, whose simulated side has these options instead of the times
+that were measured in the same run.
 Rules: what happens often has a distribution, fitted to the samples of all runs. What happens a few times in a
 run has one, too, with enough samples, else their median. Phases of ack groups are not in it: they are drawn
 (`timing: measured`).
