@@ -57,7 +57,13 @@ def scenario():
 
 @pytest.mark.parametrize(
     ("job", "runs"),
-    [("two-regions-10", 20), ("two-regions-100", 4), ("key-shared", 13), ("three-regions-planned", 6)],
+    [
+        ("two-regions-10", 20),
+        ("two-regions-100", 4),
+        ("two-regions-500", 1),
+        ("key-shared", 13),
+        ("three-regions-planned", 6),
+    ],
 )
 def test_as_many_runs_share_the_clusters_as_messages_and_replicators_allow(job, runs):
     assert runs_at_once(load_scenario_text(job_text(job))) == runs
