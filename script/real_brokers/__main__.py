@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from script.real_brokers.arguments import Arguments, parse
+from script.real_brokers.calibration import Calibration, CalibrationError, read_calibration
 from script.real_brokers.install import Installation, InstallationError, installed
 from script.real_brokers.jobs import job_names, job_text
 from script.real_brokers.live_run import RunError
 from script.real_brokers.machine import busy, check_memory, load_average
-from script.real_brokers.output import PairsError, read_pairs, write_pairs, write_run, write_text
+from script.real_brokers.output import CALIBRATION, PairsError, read_pairs, write_pairs, write_run, write_text
 from script.real_brokers.plan import make_run, runs_at_once, with_version
 from script.real_brokers.play import play_batch, warm_up
 from script.real_brokers.playable import problems
@@ -41,7 +43,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         with supervisor:
             return play_all(arguments)
-    except (InstallationError, PairsError) as error:
+    except (InstallationError, PairsError, CalibrationError) as error:
         say(str(error))
         return EXIT_BAD_INPUT
     except (ProcessError, RunError, Stopping) as error:
@@ -61,10 +63,12 @@ def play_all(arguments: Arguments) -> int:
         return EXIT_BAD_INPUT
     for scenario, version in scenarios:
         say(f"{scenario.name}: can be played on Pulsar {version}.{title_of(scenario, arguments)}")
+    calibration = read_calibration(arguments.calibration) if arguments.calibration else None
     if arguments.check:
         return EXIT_FINE
+    text = calibration.text if calibration else None
     earlier = {
-        scenario.name: read_pairs(arguments.out / scenario.name, scenario, version)
+        scenario.name: read_pairs(arguments.out / scenario.name, scenario, version, text)
         for scenario, version in scenarios
         if arguments.resume
     }
@@ -74,7 +78,7 @@ def play_all(arguments: Arguments) -> int:
     # commands of runs are timed: a thread that waits for the interpreter must not wait for 5 ms
     sys.setswitchinterval(0.0005)
     failed = [
-        play(scenario, installations[version], arguments, earlier.get(scenario.name, ()))
+        play(scenario, installations[version], arguments, earlier.get(scenario.name, ()), calibration)
         for scenario, version in scenarios
     ]
     return EXIT_FAILED if any(failed) else EXIT_FINE
@@ -128,6 +132,7 @@ def play(
     installation: Installation,
     arguments: Arguments,
     earlier: Sequence[dict[str, Any]] = (),
+    calibration: Calibration | None = None,
 ) -> int:
     """Play all runs of one scenario but the earlier ones, and write them after each batch.
 
@@ -141,6 +146,10 @@ def play(
         return 0
     job.mkdir(parents=True, exist_ok=True)
     write_text(job / "scenario.yaml", scenario.canonical_text)
+    if calibration:
+        write_text(job / CALIBRATION, calibration.text)
+    else:
+        (job / CALIBRATION).unlink(missing_ok=True)  # of runs that are replaced
     pairs, failed = list(earlier), 0
     rig = Rig(scenario, job / "processes", installation)
     rig.remove_data()  # of a job that was killed, or that kept it: its topics have the same names
@@ -155,7 +164,9 @@ def play(
                 if warning:
                     say(warning)
                 say(f"{scenario.name}: runs {batch[0]} to {batch[-1]} of {arguments.runs}…")
-                for played in play_batch(rig, [make_run(scenario, number) for number in batch]):
+                plans = [make_run(scenario, number) for number in batch]
+                times = calibration.options if calibration else None
+                for played in play_batch(rig, [replace(plan, times=times) for plan in plans]):
                     try:
                         pairs.append(write_run(job, played, installation.version, scenario))
                     except RecordingError as error:

@@ -10,16 +10,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from script.real_brokers.ack_timers import with_ack_timers
-from script.real_brokers.output import RAW, write_pairs, write_results, write_text
+from script.real_brokers.calibration import read_calibration
+from script.real_brokers.output import CALIBRATION, RAW, read_scenario, write_pairs, write_results, write_text
 from script.real_brokers.plan import DRIFT, with_times
 from script.real_brokers.recording import RecordingError, read_recording
 from script.real_brokers.times_of_run import MEASURED, times_of_run
 from script.support.processes import say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
-from simulator.scenarios.loader import load_scenario_text
 
 
 def main(folders: Sequence[str]) -> int:
@@ -39,13 +38,17 @@ def _jobs(folder: Path) -> Iterator[Path]:
 
 def _again(job: Path) -> int:
     """Returns the number of runs without figures."""
-    scenario, pairs, failed = _scenario(job), [], 0
+    scenario, pairs, failed = read_scenario(job), [], 0
+    predicted = read_calibration(job / CALIBRATION) if (job / CALIBRATION).exists() else None
     for path in sorted(job.glob(f"run-*/{RAW}")):
         recording = read_recording(path)
         entries = [entry for log in recording.dumps.values() for entry in log]
-        times = times_of_run(recording.events, entries)
-        played = with_times(_without_times(path.parent, scenario), times)
-        played = with_ack_timers(played, recording.events, recording.zero_ns)
+        played = _without_times(path.parent, scenario)
+        if predicted is None:
+            played = with_times(played, times_of_run(recording.events, entries))
+            played = with_ack_timers(played, recording.events, recording.zero_ns)
+        else:
+            played = with_times(played, predicted.options)
         write_text(path.parent / "scenario.yaml", played.canonical_text)
         try:
             pairs.append(write_results(path.parent, played, recording, scenario))
@@ -59,7 +62,7 @@ def _again(job: Path) -> int:
 
 def _without_times(run: Path, job: PulsarScenario) -> PulsarScenario:
     """A run's scenario without the times that were measured in it before."""
-    played = _scenario(run)
+    played = read_scenario(run)
     kept = {
         name: value
         for name, value in played.options.items()
@@ -70,11 +73,6 @@ def _without_times(run: Path, job: PulsarScenario) -> PulsarScenario:
         for name, spec in played.consumers.items()
     }
     return replace(played, options=kept, consumers=consumers)
-
-
-def _scenario(folder: Path) -> PulsarScenario:
-    path = folder / "scenario.yaml"
-    return cast(PulsarScenario, load_scenario_text(path.read_text(encoding="utf-8"), str(path)))
 
 
 if __name__ == "__main__":

@@ -6,25 +6,20 @@ append is complete and the client's threads have handled it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from script.real_brokers.fitting import fitted
 from script.real_brokers.process import Event
-from simulator.scenarios.model import Distribution
 
 
-def append_time(events: Sequence[Event], entries: Iterable[Mapping[str, Any]]) -> Distribution | None:
-    """The fitted distribution, or None with too few receipts; `entries` are those of all logs."""
+def appends_ns(events: Sequence[Event], entries: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+    """What each append took; `entries` are those of all logs."""
     receipts = {
         (event["producer"], event["sequence"], event["ledger"], event["entry"]): event["t"]
         for event in events
         if event["e"] == "receipted"
     }
-    return fitted(
-        receipts[place] - entry["stored_ns"]
-        for entry in entries
-        if not entry.get("replicated_from")
-        and (place := (entry.get("producer"), entry.get("sequence"), entry["ledger"], entry["entry"]))
-        in receipts
-    )
+    for entry in entries:
+        place = (entry.get("producer"), entry.get("sequence"), entry["ledger"], entry["entry"])
+        if not entry.get("replicated_from") and place in receipts:
+            yield receipts[place] - entry["stored_ns"]

@@ -8,7 +8,7 @@ one before count; with fewer messages it is notified instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from script.real_brokers.process import Event
 from simulator.scenarios.model import Distribution
@@ -23,10 +23,9 @@ _SAME_READ_US = 1_000
 _LONGEST_US = 15_000
 
 
-def check_lateness(events: Iterable[Event]) -> Distribution | None:
-    """The lateness, or None with too few such reads; `events` are in the order of their instants."""
+def read_distances_us(events: Iterable[Event]) -> Iterator[int]:
+    """The distances of reads that are about one delay apart; `events` are in the order of their instants."""
     latest_us: dict[tuple[str, str], int] = {}
-    distances: list[int] = []
     for event in events:
         if event["e"] != "dispatched":
             continue
@@ -36,7 +35,11 @@ def check_lateness(events: Iterable[Event]) -> Distribution | None:
             continue
         latest_us[reader] = at_us
         if CHECK_DELAY_US / 2 < distance_us <= _LONGEST_US:
-            distances.append(distance_us)
+            yield distance_us
+
+
+def lateness(distances: Sequence[int]) -> Distribution | None:
+    """The lateness that these distances show, or None with too few of them."""
     if len(distances) < READS_LEAST:
         return None
     mean_us = max(0, round(sum(distances) / len(distances)) - CHECK_DELAY_US)

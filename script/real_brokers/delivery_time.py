@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from script.real_brokers.fitting import fitted
 from script.real_brokers.process import Event
-from simulator.scenarios.model import Distribution
 
 
-def delivery_time(events: Sequence[Event]) -> Distribution | None:
-    """The fitted distribution, or None with too few deliveries; `events` are in order."""
-    return fitted(_took_ns(events))
-
-
-def _took_ns(events: Sequence[Event]) -> Iterator[int]:
-    """What each delivery to an idle consumer took."""
+def deliveries_ns(events: Sequence[Event]) -> Iterator[int]:
+    """What each delivery to an idle consumer took; `events` are in order."""
     under_way: dict[str, int] = {}  # by consumer, messages that it has been sent and has not acknowledged
     sent_ns: dict[tuple[str, int, int], int] = {}  # by consumer and position, if the consumer was idle then
     for event in events:

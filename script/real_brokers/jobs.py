@@ -1,7 +1,8 @@
 """The comparison jobs: the scenario files in `jobs/`, by name.
 
 Rules: a job's file has the job's name, which no built-in scenario has. A job plays on the version whose cache
-rule it sets. It expects no figures, because the comparison decides, and no violated check.
+rule it sets. It expects no figures, because the comparison decides, and no violated check. The simulated side
+of a predicted job has the times of a calibration, which was made from other runs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "jobs"
 _SUFFIX = ".yaml"
+
+PREDICTED = ("predicted-30",)
+"""The predicted jobs: they are played with `--calibration`."""
 
 
 def job_names() -> tuple[str, ...]:

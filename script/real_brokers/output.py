@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from script.real_brokers import twin
 from script.real_brokers.figures import figures
@@ -21,8 +21,11 @@ from script.real_brokers.play import Played
 from script.real_brokers.recording import Recording, read_recording
 from script.real_brokers.rows import convert, write_recorded
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
 
+CALIBRATION = "calibration.json"
+"""A copy of the calibration with which the simulated runs of a job were predicted."""
 RAW = "raw.jsonl.gz"
 """What brokers and clients reported in a run."""
 PAIRS = "pairs.jsonl"
@@ -46,6 +49,12 @@ def write_run(job: Path, played: Played, version: str, job_scenario: Scenario) -
     return write_results(folder, played.plan.scenario, read_recording(folder / RAW), job_scenario)
 
 
+def read_scenario(folder: Path) -> PulsarScenario:
+    """The scenario of a job or run that was played."""
+    path = folder / "scenario.yaml"
+    return cast(PulsarScenario, load_scenario_text(path.read_text(encoding="utf-8"), str(path)))
+
+
 def write_results(
     folder: Path, scenario: PulsarScenario, recording: Recording, job_scenario: Scenario
 ) -> dict[str, Any]:
@@ -61,6 +70,9 @@ def write_results(
         "run": int(recording.meta["run"].removeprefix("r")),
         "pulsar": recording.meta["pulsar"],
         "scenario_sha256": _sha256(job_scenario),
+        "times": "predicted" if (folder.parent / CALIBRATION).exists() else "measured",
+        "load_average": recording.meta.get("load_average"),
+        "cores": recording.meta.get("cores"),
         "real": real,
         "simulated": simulated,
         "folder": str(folder.relative_to(folder.parent.parent)),
@@ -83,6 +95,7 @@ def meta_of(played: Played, version: str) -> dict[str, Any]:
         "topics": {plan.local_topic(topic): topic for topic in plan.scenario.topics},
         "clusters": list(plan.scenario.clusters),
         "load_average": played.load,
+        "cores": os.cpu_count(),
     }
 
 
@@ -97,11 +110,24 @@ def write_raw(path: Path, meta: dict[str, Any], played: Played) -> None:
     os.replace(partial, path)
 
 
-def read_pairs(job: Path, scenario: Scenario, version: str) -> list[dict[str, Any]]:
-    """The pairs that a job has already. Raises PairsError unless they are of this scenario and version."""
+def read_pairs(
+    job: Path, scenario: Scenario, version: str, calibration: str | None = None
+) -> list[dict[str, Any]]:
+    """The pairs that a job has already.
+
+    Raises PairsError unless they are of this scenario and version, and predicted with the calibration that
+    has this text, if any.
+    """
     path = job / PAIRS
     if not path.exists():
         return []
+    earlier = job / CALIBRATION
+    if (earlier.read_text(encoding="utf-8") if earlier.exists() else None) != calibration:
+        raise PairsError(
+            f"{path} has runs whose simulated side has other times: "
+            f"{'those of another calibration' if earlier.exists() else 'those measured in the same runs'}. "
+            "Name another folder with --out, or leave out --resume to replace them."
+        )
     pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     if {(pair["scenario_sha256"], pair["pulsar"]) for pair in pairs} - {(_sha256(scenario), version)}:
         raise PairsError(

@@ -60,7 +60,8 @@ UNLOAD = "topic.unload"
 class RunPlan:
     """One run: its names on the brokers, and the scenario with its own instants.
 
-    `offset_us` was added to the instants of the commands from number `moved_from` on.
+    `offset_us` was added to the instants of the commands from number `moved_from` on. `times`: the options of
+    a calibration, with which the engine's run is predicted; None where they are measured in the run itself.
     """
 
     job: str
@@ -68,6 +69,7 @@ class RunPlan:
     scenario: PulsarScenario
     offset_us: int
     moved_from: int
+    times: Mapping[str, Distribution | int] | None = None
 
     @property
     def prefix(self) -> str:
@@ -307,6 +309,10 @@ def consumer_request(plan: RunPlan, consumer: ConsumerSpec, cluster: str) -> dic
         "acknowledge": consumer.acknowledge,
         "batch_index_acks": consumer.batch_index_acknowledgment,
         "holds": [] if consumer.hold is None else [_selected(plan, consumer.hold)],
+        "negative": (
+            [] if consumer.negative_acknowledge is None else [_selected(plan, consumer.negative_acknowledge)]
+        ),
+        "negative_ack_delay_us": consumer.negative_ack_redelivery_delay_us,
     }
 
 

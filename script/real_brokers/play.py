@@ -160,7 +160,10 @@ def _played(run: Run, load: float) -> Played:
     until_us = (run.until_ns - run.zero_ns) // US_NS
     events = sorted(run.events, key=lambda one: one["t"])
     entries = [entry for dump in run.dumps for entry in dump["entries"]]
-    plan = as_played(run.plan, run.effects_us, until_us, times_of_run(events, entries))
-    timed = with_ack_timers(plan.scenario, events, run.zero_ns, plan.prefix)
-    plan = replace(plan, scenario=timed)
+    if run.plan.times is None:
+        plan = as_played(run.plan, run.effects_us, until_us, times_of_run(events, entries))
+        timed = with_ack_timers(plan.scenario, events, run.zero_ns, plan.prefix)
+        plan = replace(plan, scenario=timed)
+    else:
+        plan = as_played(run.plan, run.effects_us, until_us, run.plan.times)
     return Played(plan, run.zero_ns, run.until_ns, events, run.dumps, load)

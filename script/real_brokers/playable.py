@@ -50,7 +50,6 @@ _CLIENT_DEFAULTS: dict[str, dict[str, str]] = {
     "subscriptions": {"acknowledgement_sync": "acknowledgement sync, which no Pulsar has"},
     "consumers": {
         "ack_timeout_us": "an ack timeout",
-        "negative_acknowledge": "negative acks",
         "batch_index_acknowledgment": "batch index acks that are off",
         "paused": "a paused consumer",
         "schema": "schemas",
@@ -176,8 +175,12 @@ def _clients(scenario: PulsarScenario) -> Iterator[Found]:
         if producer.delay and producer.delay.share_millionths:
             yield f"producers.{name}.delay", "a share cannot be played", "name the messages"
     for name, consumer in scenario.consumers.items():
-        if consumer.hold and consumer.hold.share_millionths:
-            yield f"consumers.{name}.hold", "a share cannot be played", "name the messages"
+        for key, chosen in (
+            ("hold", consumer.hold),
+            ("negativeAcknowledge", consumer.negative_acknowledge),
+        ):
+            if chosen and chosen.share_millionths:
+                yield f"consumers.{name}.{key}", "a share cannot be played", "name the messages"
 
 
 def _yaml_key(section: str, field_name: str) -> str:

@@ -1,10 +1,10 @@
 """Rows of subscriptions' cursors: created, moved, recovered, and the Updates that they applied.
 
 Rules: mark-deletes are events of the brokers, polled. Which change moved one is inferred: a recovery after
-the topic was away, a command, an ack that had reached the broker, an Update that names the position or a
-lower one, in this order. An Update is refused if the cursor was at or past its position, or the log had not
-reached it. The persisted position of a cursor that was recovered is the recovered one, written when the
-cursor was last there.
+the topic was away, a command, acks that had reached the broker for everything up to the new position, an
+Update that names the position or a lower one, any ack up to it, in this order. An Update is refused if the
+cursor was at or past its position, or the log had not reached it. The persisted position of a cursor that
+was recovered is the recovered one, written when the cursor was last there.
 """
 
 from __future__ import annotations
@@ -83,8 +83,9 @@ def _one(run: Run, at: Cursor, events: list[Event]) -> History:
         if number in commands:
             _by_command(run, history, new, event, commands[number])
             continue
-        ack = _ack_of(run, history, new, event["t"])
-        if ack is not None or not _apply(run, history, updates, new, event["t"]):
+        ack = _ack_of(history, new, event["t"])
+        by_acks = ack is not None and _all_acked(history, new, event["t"])
+        if by_acks or not _apply(run, history, updates, new, event["t"]):
             _moved(run, history, new, event["t"], "acknowledgement", ack)
     for outage in outages:
         if outage[1] < run.recording.until_ns:
@@ -201,12 +202,30 @@ def _moved(run: Run, history: History, new: Position, t: int, reason: str, cause
     return row
 
 
-def _ack_of(run: Run, history: History, new: Position, t: int) -> Row | None:
-    """The latest ack between the old and the new mark-delete that the broker may have had by then."""
+def _acks_of(history: History, new: Position, t: int) -> list[tuple[Entry, Row]]:
+    """The acks between the old and the new mark-delete that the broker may have had by then."""
     first = bisect_right(history.acks, history.position, key=_position)
     last = bisect_right(history.acks, new, key=_position)
-    rows = [row for _, row in history.acks[first:last] if row.t <= t + ACK_LATE_NS]
-    return max(rows, key=lambda row: row.t, default=None)
+    return [ack for ack in history.acks[first:last] if ack[1].t <= t + ACK_LATE_NS]
+
+
+def _ack_of(history: History, new: Position, t: int) -> Row | None:
+    """The latest of these acks."""
+    return max((row for _, row in _acks_of(history, new, t)), key=lambda row: row.t, default=None)
+
+
+def _all_acked(history: History, new: Position, t: int) -> bool:
+    """Whether these acks cover every message up to the new mark-delete.
+
+    Without it an Update has moved the cursor over a message that is not acked, and then over individually
+    deleted messages behind it.
+    """
+    acked = {
+        (entry.position, row.fields["producer"], row.fields["sequence_id"])
+        for entry, row in _acks_of(history, new, t)
+    }
+    entries = history.log.entries[history.index(history.position) + 1 : history.index(new) + 1]
+    return all((entry.position, *message) in acked for entry in entries for message in entry.messages)
 
 
 def _position(ack: tuple[Entry, Row]) -> Position:

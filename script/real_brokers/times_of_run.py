@@ -6,18 +6,21 @@ that arrives meanwhile saves duplicates. An unloaded topic is loaded when its sn
 which the ticks begin anew, or when the broker has a consumer: `topicLoadTime`. Several give their median.
 Appends and deliveries have distributions: `appendTime` (`script.real_brokers.append_time`) and `deliveryTime`
 (`script.real_brokers.delivery_time`). Looks for new entries have a mean lateness: `newEntriesCheckLateness`
-(`script.real_brokers.check_lateness`).
+(`script.real_brokers.check_lateness`). `Samples` collects them from one run, or from all runs of a
+calibration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Any
 
-from script.real_brokers.append_time import append_time
-from script.real_brokers.check_lateness import check_lateness
-from script.real_brokers.delivery_time import delivery_time
+from script.real_brokers.append_time import appends_ns
+from script.real_brokers.check_lateness import lateness, read_distances_us
+from script.real_brokers.delivery_time import deliveries_ns
+from script.real_brokers.fitting import fitted
 from script.real_brokers.plan import FAIL_OVER, UNLOAD
 from script.real_brokers.process import Event
 from simulator.scenarios.model import Distribution
@@ -27,14 +30,40 @@ def times_of_run(
     events: Sequence[Event], entries: Iterable[Mapping[str, Any]] = ()
 ) -> dict[str, Distribution]:
     """By option how long it took; `events` are in the order of their instants, `entries` of all logs."""
-    found = {name: times_of(events) for name, times_of in TIMES.items()}
-    times = {name: Distribution(value_us=median_low(us)) for name, us in found.items() if us}
-    others = {
-        APPEND_TIME: append_time(events, entries),
-        DELIVERY_TIME: delivery_time(events),
-        CHECK_LATENESS: check_lateness(events),
-    }
-    return {**times, **{name: took for name, took in others.items() if took is not None}}
+    samples = Samples()
+    samples.add(events, entries)
+    once = {name: Distribution(value_us=median_low(us)) for name, us in samples.once_us.items() if us}
+    return {**once, **samples.often()}
+
+
+@dataclass(slots=True)
+class Samples:
+    """What things took, of one run or of several.
+
+    `once_us`: by option, what happens a few times in a run.
+    """
+
+    once_us: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in TIMES})
+    appends_ns: list[int] = field(default_factory=list)
+    deliveries_ns: list[int] = field(default_factory=list)
+    read_distances_us: list[int] = field(default_factory=list)
+
+    def add(self, events: Sequence[Event], entries: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Add those of a run; `events` are in the order of their instants, `entries` of all logs."""
+        for name, times_of in TIMES.items():
+            self.once_us[name] += times_of(events)
+        self.appends_ns += appends_ns(events, entries)
+        self.deliveries_ns += deliveries_ns(events)
+        self.read_distances_us += read_distances_us(events)
+
+    def often(self) -> dict[str, Distribution]:
+        """By option the distribution of what happens often, where there are enough samples."""
+        found = {
+            APPEND_TIME: fitted(self.appends_ns),
+            DELIVERY_TIME: fitted(self.deliveries_ns),
+            CHECK_LATENESS: lateness(self.read_distances_us),
+        }
+        return {name: took for name, took in found.items() if took is not None}
 
 
 def _subscribes_us(events: Sequence[Event]) -> list[int]:

@@ -9,11 +9,13 @@ import pytest
 
 from script.real_brokers import __main__ as command
 from script.real_brokers import machine
+from script.real_brokers.arguments import parse
 from script.real_brokers.install import Installation, InstallationError
-from script.real_brokers.jobs import job_names
+from script.real_brokers.jobs import PREDICTED, job_names
 from script.real_brokers.play import Played
 from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
+from simulator.scenarios.model import Distribution
 
 
 def run(capsys, *words):
@@ -83,6 +85,7 @@ def test_a_scenario_may_be_a_file(capsys, tmp_path):
         (["two-regions"], "--out"),
         (["--out", "x"], "name at least one SCENARIO, or use --jobs"),
         (["--jobs", "--pulsar", "4.0.7", "--out", "x"], "each job has its own version"),
+        (["predicted-30", "--out", "x"], "name their calibration with --calibration FILE"),
         (["two-regions", "--out", "x", "--runs", "0"], "write 1 to 10000"),
         (["two-regions", "--out", "x", "--pulsar", "latest"], "write three numbers, such as 4.2.4"),
     ],
@@ -183,6 +186,60 @@ def test_resume_plays_only_the_runs_that_the_folder_does_not_have(capsys, tmp_pa
     assert runs_in(tmp_path / "two-regions") == [1, 2, 3, 4, 5]
     code, text = run(capsys, *words, "5")
     assert code == 0 and labels == ["r002", "r004", "r005"] and "has these runs already" in text
+
+
+def test_jobs_are_those_measured_in_the_same_runs_and_with_a_calibration_the_predicted_ones(tmp_path):
+    words = ["--jobs", "--out", str(tmp_path)]
+    assert sorted([*parse(words).scenarios, *PREDICTED]) == list(job_names())
+    assert parse([*words, "--calibration", "calibration.json"]).scenarios == PREDICTED
+
+
+def calibration_file(folder, **options):
+    path = folder / "calibration.json"
+    path.write_text(json.dumps({"calibration": 1, "pulsar": "4.2.4", "options": options}))
+    return path
+
+
+def test_runs_are_predicted_with_the_options_of_a_calibration_and_keep_a_copy_of_it(
+    capsys, tmp_path, played, monkeypatch
+):
+    given = []
+    stand_in = command.play_batch
+    monkeypatch.setattr(
+        command,
+        "play_batch",
+        lambda rig, plans: given.extend(plan.times for plan in plans) or stand_in(rig, plans),
+    )
+    path = calibration_file(tmp_path, ackGroupDrift="120us", subscribeTime="14ms")
+    words = ("predicted-30", "--out", str(tmp_path), "--runs", "1", "--calibration", str(path))
+    assert run(capsys, *words)[0] == 0
+    assert given == [{"ackGroupDrift": 120, "subscribeTime": Distribution(value_us=14_000)}]
+    assert (tmp_path / "predicted-30" / "calibration.json").read_text() == path.read_text()
+    assert run(capsys, *words, "--resume")[0] == 0
+    calibration_file(tmp_path, ackGroupDrift="121us")
+    code, text = run(capsys, *words, "--resume")
+    assert code == 2 and "has runs whose simulated side has other times: those of another calib" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "cannot be read as a calibration"),
+        ("[]", "is no calibration of format 1 with options"),
+        ('{"calibration": 2, "options": {"ackGroupDrift": "1us"}}', "is no calibration of format 1"),
+        ('{"calibration": 1, "options": {"appendTime": "fast"}}', "options.appendTime"),
+        (
+            '{"calibration": 1, "options": {"snapshotCacheRule": "spread"}}',
+            "has the option snapshotCacheRule",
+        ),
+    ],
+)
+def test_a_file_that_is_no_calibration_is_refused(capsys, tmp_path, text, says):
+    path = tmp_path / "calibration.json"
+    path.write_text(text)
+    words = ("predicted-30", "--out", str(tmp_path), "--calibration", str(path))
+    code, found = run(capsys, *words)
+    assert code == 2 and says in found and str(path) in found
 
 
 def test_resume_refuses_runs_of_another_version(capsys, tmp_path, played):

@@ -41,7 +41,8 @@ def test_a_job_has_the_name_of_its_file_and_of_no_built_in_scenario():
 def test_the_jobs_cover_the_comparison():
     subjects = (
         "two-regions three-regions region-down ack-hole backlog-spread backlog-oldest-first broker-crash link-cut "
-        "failover-and-failback producers-in-both-regions partitions key-shared unload cursor-reset"
+        "failover-and-failback producers-in-both-regions partitions key-shared unload cursor-reset "
+        "failover-type batches shared-12 period-250-cumulative two-regions-500 negative-acks-exclusive predicted"
     )
     assert [one for one in subjects.split() if not any(name.startswith(one) for name in job_names())] == []
 
@@ -96,6 +97,9 @@ def test_what_only_one_job_has_is_in_its_figures():
     assert of("backlog-spread")["by_cause"]["snapshot_evicted"] == 0
     assert of("cursor-reset")["repeated"] > 20
     assert of("failover-in-a-partition")["failovers"][0]["stranded"] > 5
+    assert of("batches")["failovers"][0]["duplicates"] % 10 == 0
+    assert of("shared-12")["by_cause"]["ack_not_registered"] > 5
+    assert of("negative-acks-exclusive")["repeated"] > 0
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ producers:
 subscriptions:
   billing: {topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}
 consumers:
-  billing-1: {subscription: billing, cluster: west, processing: 2ms, hold: {messages: [shop/7], for: 2s}}
+  billing-1: {subscription: billing, cluster: west, processing: 2ms, hold: {messages: [shop/7], for: 2s}, negativeAcknowledge: {messages: [shop/9]}, negativeAckRedeliveryDelay: 1s}
 commands:
   - {at: 1s, do: consumer.pause, consumer: billing-1}
   - {at: 2s, do: link.cut, link: west -> east}
@@ -57,7 +57,13 @@ def scenario():
 
 @pytest.mark.parametrize(
     ("job", "runs"),
-    [("two-regions-10", 20), ("two-regions-100", 4), ("key-shared", 13), ("three-regions-planned", 6)],
+    [
+        ("two-regions-10", 20),
+        ("two-regions-100", 4),
+        ("two-regions-500", 1),
+        ("key-shared", 13),
+        ("three-regions-planned", 6),
+    ],
 )
 def test_as_many_runs_share_the_clusters_as_messages_and_replicators_allow(job, runs):
     assert runs_at_once(load_scenario_text(job_text(job))) == runs
@@ -195,6 +201,8 @@ def test_a_consumer_request_has_the_settings_of_the_scenario(scenario):
         "acknowledge": "individual",
         "batch_index_acks": True,
         "holds": [{"messages": ["r008/shop/7"], "for_us": 2_000_000}],
+        "negative": [{"messages": ["r008/shop/9"], "for_us": None}],
+        "negative_ack_delay_us": 1_000_000,
     }
 
 

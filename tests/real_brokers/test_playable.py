@@ -38,6 +38,10 @@ def test_a_plain_scenario_can_be_played():
     assert found() == []
 
 
+def test_named_messages_can_be_held_and_negatively_acknowledged():
+    assert found(consumer=", hold: {messages: [shop/3]}, negativeAcknowledge: {messages: [shop/5]}") == []
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -79,6 +83,11 @@ def test_the_promised_commands_can_be_played(command):
         ),
         ({"consumer": ", ackTimeout: 5s"}, "file.yaml:14:", "consumers.billing-1.ackTimeout: an ack timeout"),
         ({"consumer": ", hold: {share: 5%}"}, "file.yaml:14:", "consumers.billing-1.hold"),
+        (
+            {"consumer": ", negativeAcknowledge: {share: 5%}"},
+            "file.yaml:14:",
+            "consumers.billing-1.negativeAcknowledge: a share cannot be played; name the messages",
+        ),
         (
             {"tail": "commands:\n  - {at: 1s, do: topic.terminate, cluster: west, topic: orders}\n"},
             "file.yaml:16:",

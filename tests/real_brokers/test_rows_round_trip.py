@@ -12,9 +12,11 @@ from collections import Counter
 import pytest
 
 from script.real_brokers.figures import figures
+from script.real_brokers.jobs import job_text
+from script.real_brokers.plan import make_run
 from script.real_brokers.recording import recording_of
 from script.real_brokers.rows import convert
-from simulator import load_scenario
+from simulator import load_scenario, load_scenario_text
 from tests.real_brokers.recorded_from_engine import EngineRun
 
 SCENARIOS = (
@@ -66,6 +68,23 @@ def run(request):
     """A finished run of the engine."""
     with pytest.MonkeyPatch.context() as patch:
         yield EngineRun(load_scenario(request.param), patch)
+
+
+@pytest.mark.parametrize(
+    ("job", "number"),
+    [
+        ("negative-acks-exclusive", 2),  # an Update moves the cursor over a message that is not acked
+        ("negative-acks-exclusive", 3),
+        ("failover-type", 3),
+        ("batches", 3),
+        ("shared-12", 3),
+        ("period-250-cumulative", 3),
+    ],
+)
+def test_a_recorded_run_of_a_job_has_the_figures_of_the_run_itself(job, number, monkeypatch):
+    scenario = make_run(load_scenario_text(job_text(job), f"{job}.yaml"), number).scenario
+    run = EngineRun(scenario, monkeypatch)
+    assert figures(converted(run).trace, scenario) == figures(run.world.trace, scenario)
 
 
 def converted(run: EngineRun, **given: bool):

@@ -15,11 +15,19 @@ from urllib.parse import unquote
 import pytest
 
 from spark_reports.cli import main
+from spark_reports.html.numbers import number
 from spark_reports.protocols.pulsar.fidelity.content import cause_name, content_of, figure, percent
-from spark_reports.protocols.pulsar.fidelity.document import BEGIN, END, NOT_MEASURED, table
+from spark_reports.protocols.pulsar.fidelity.document import (
+    BEGIN,
+    END,
+    NOT_MEASURED,
+    not_measured_words,
+    table,
+)
 from spark_reports.protocols.pulsar.fidelity.fields import PairsError
 from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
 from spark_reports.protocols.pulsar.fidelity.summary import PAIRS_LISTED, nearest_rank, rounded, summary_of
+from spark_reports.student import t_quantile
 from tests.oracle import paired_statistics as oracle
 from tests.spark_reports.synthetic_pairs import (
     figures,
@@ -107,7 +115,7 @@ def test_a_job_without_a_failover_is_judged_by_repeated_deliveries(tmp_path):
     real = figures([], repeated=3)
     write_pairs(tmp_path / "unload", [pair(run, real, figures([], repeated=2)) for run in range(1, 9)])
     job = summary_of(read_jobs(tmp_path))["jobs"][0]
-    assert (job["main"], job["met"]) == ("repeated", False)
+    assert (job["main"], job["verdict"]) == ("repeated", "different")
     assert measure({"jobs": [job]}, "repeated")["difference"] == 1
 
 
@@ -197,10 +205,11 @@ def test_page_json_and_table_show_the_same_figures(tmp_path, capsys):
     assert table(data["summary"]) in text
     for shown in (figure(found["real"]["mean"]), percent(found["equal"])):
         assert shown in html and shown in text
-    assert "| three-regions | missed | 4.0.7 | 2026-01-02 | duplicates | 60 |" in text
-    assert "1 of 2 jobs meet the target" in html
+    assert "| three-regions | different | 4.0.7 | 2026-01-02 | same run | duplicates | 60 | – |" in text
+    assert "of 2 jobs 1 equal, 1 different" in html
     assert json.loads(site.read_text()) == data["content"]
-    assert "three-regions with Pulsar 4.0.7: missed. The interval excludes zero" in capsys.readouterr().out
+    words = "three-regions with Pulsar 4.0.7: different. The whole interval is more than 0.50 messages away"
+    assert words in capsys.readouterr().out
 
 
 def test_the_page_opens_offline_and_links_to_the_files_of_runs(tmp_path):
@@ -262,6 +271,9 @@ def broken(line: dict[str, Any], path: str, value: Any = None) -> dict[str, Any]
         ("real.failovers", [], "0 failovers are real and 1 simulated"),
         ("folder", "job/..", "folder names no folder; JOB/run-017 is right"),
         ("real.violations", "none", "real.violations is a text; a list is right"),
+        ("times", "guessed", "times is 'guessed'; measured or predicted is right"),
+        ("times", "predicted", "write predicted runs to a folder of their own"),
+        ("load_average", "high", "load_average is a text; a number from 0 is right"),
         ("scenario_sha256", "1", "in one file; the runs of a job play one scenario"),
         ("date", "yesterday", "date is 'yesterday'; the day of the run as YYYY-MM-DD is right"),
         ("date", None, "the line has no date, and there is no"),
@@ -340,17 +352,155 @@ def test_a_document_without_the_markers_is_refused_before_anything_is_written(tm
     assert not (tmp_path / "out").exists()
 
 
+def write_unequal(folder: Path) -> None:
+    """A job of which one pair in twelve differs by a snapshot period, so that nothing is decided."""
+    lines = [pair(run, figures([9 + 10 * (run == 3)]), figures([9]), job="rare") for run in range(1, 13)]
+    write_pairs(folder / "rare", lines)
+
+
+def test_a_job_that_is_not_decided_names_the_runs_that_would_decide(tmp_path):
+    write_unequal(tmp_path)
+    job = summary_of(read_jobs(tmp_path))["jobs"][0]
+    assert (job["verdict"], job["few_runs"]) == ("not decided", True)
+    shown = content_of(summary_of(read_jobs(tmp_path)))
+    row = shown["overview"][0]["rows"][0]
+    further = dict(zip(shown["overview"][0]["head"], row["cells"]))["further runs"]
+    assert row["mark"] == "undecided" and row["cells"][1] == "not decided, few runs"
+    assert int(further.replace("\u2009", "")) >= job["further_runs"] > 12
+    words = (
+        f"About {number(job['further_runs'])} further runs would make it different, if mean and spread stay"
+    )
+    assert words in shown["jobs"][0]["sentence"]
+
+
+def test_load_and_the_source_of_times_are_shown(tmp_path):
+    more = {"times": "predicted", "load_average": 12.5, "cores": 2}
+    lines = [pair(run, figures([9]), figures([9]), **more) for run in (1, 2)]
+    write_pairs(tmp_path / "job", lines)
+    shown = content_of(summary_of(read_jobs(tmp_path)))
+    words = shown["jobs"][0]["sentence"]
+    assert "load of the machine 12.5 on average, 12.5 at most on 2 cores" in words
+    assert "The simulated runs have the times of a calibration, made from other runs." in words
+    assert "calibration" in shown["overview"][0]["rows"][0]["cells"]
+
+
+def test_jobs_of_an_earlier_comparison_are_kept_and_judged_by_their_stored_figures(tmp_path):
+    site, document, into = (tmp_path / name for name in ("measured.json", "fidelity.md", "recordings"))
+    document.write_text(f"{BEGIN}\n{END}\n")
+    more = ["--site", str(site), "--write", str(document), "--recordings", str(into)]
+    for name in ("b", "c"):
+        write_job(tmp_path / "first", name, 12, shift=2)
+    for row in summary_of(read_jobs(tmp_path / "first"))["jobs"][0]["pairs"][:3]:
+        run = tmp_path / "first" / "b" / row["folder"]
+        run.mkdir()
+        write_recorded(run / "real.jsonl", "2026-01-02")
+    assert compare(tmp_path / "first", tmp_path / "out", *more) == 0
+    alone, table_alone = json.loads(site.read_text()), document.read_text()
+    kept_files = sorted(path.name for path in into.iterdir())
+    assert kept_files
+    stored = json.loads(site.read_text())
+    for job in stored["jobs"]:
+        job["verdict"], job["mark"], job["sentence"] = "equal", "", "an earlier rule"
+    site.write_text(json.dumps(stored))
+
+    write_unequal(tmp_path / "second")
+    write_job(tmp_path / "second", "c", 12)  # played again: the new runs count
+    write_job(tmp_path / "second", "a", 12)
+    assert compare(tmp_path / "second", tmp_path / "out", "--keep", *more) == 0
+    content = json.loads(site.read_text())
+    assert [job["title"] for job in content["jobs"]] == ["a", "b", "c", "rare"]
+    (before,) = [job for job in alone["jobs"] if job["title"] == "b"]
+    (after,) = [job for job in content["jobs"] if job["title"] == "b"]
+    assert after["anchor"] == "job-2" and after["verdict"] == before["verdict"] == "different, few runs"
+    assert after["sentence"] == before["sentence"] and after["figures"] == before["figures"]
+    assert after["blocks"][0] == before["blocks"][0]
+    names = [block["name"] for block in after["blocks"] if block["kind"] == "chart"]
+    assert names and all(name.endswith("-2") for name in names)
+    assert sorted(path.name for path in into.iterdir()) == kept_files
+    row = next(line for line in table_alone.splitlines() if line.startswith("| b |"))
+    assert row in document.read_text().splitlines()
+    assert "48 runs" in content["dek"]
+
+
+def test_keeping_needs_a_file_that_this_command_wrote(tmp_path, capsys):
+    write_job(tmp_path / "in", "a", 12)
+    site = tmp_path / "measured.json"
+    assert compare(tmp_path / "in", tmp_path / "out", "--keep") == 2
+    assert "name it with --site" in capsys.readouterr().err
+    site.write_text('{"jobs": [{"title": "a"}]}')
+    assert compare(tmp_path / "in", tmp_path / "out", "--keep", "--site", str(site)) == 2
+    assert f"{site}: is no file that this command wrote" in capsys.readouterr().err
+    site.write_text("null\n")
+    assert compare(tmp_path / "in", tmp_path / "out", "--keep", "--site", str(site)) == 0
+
+
+def test_expected_jobs_without_runs_are_named_as_not_measured(tmp_path, capsys):
+    write_job(tmp_path / "in", "two-regions-10", 12)
+    site, document = tmp_path / "measured.json", tmp_path / "fidelity.md"
+    document.write_text(f"{BEGIN}\n{END}\n")
+    jobs = ROOT / "script" / "real_brokers" / "jobs"
+    more = ["--site", str(site), "--write", str(document), "--expected"]
+    assert compare(tmp_path / "in", tmp_path / "out", *more, str(jobs)) == 0
+    found = json.loads(site.read_text())["not_measured"]
+    names = [one["job"] for one in found]
+    assert sorted([*names, "two-regions-10"]) == sorted(path.stem for path in jobs.glob("*.yaml"))
+    assert "Unload of the topic, then a planned failover" in [one["title"] for one in found]
+    assert f"\n\nNot measured yet: `{names[0]}`, " in document.read_text()
+    assert compare(tmp_path / "in", tmp_path / "out", *more, str(tmp_path)) == 2
+    assert "has no scenario" in capsys.readouterr().err
+
+
+def committed() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "visualizer" / "fidelity" / "measured.json").read_text())
+    return found
+
+
+def test_the_committed_verdicts_follow_from_the_committed_pairs():
+    """Counted from the chart of pairs, without the code that makes verdicts."""
+    for job in committed()["jobs"]:
+        (points,) = [
+            block["figure"]["data"][1]
+            for block in job["blocks"]
+            if block["kind"] == "chart" and block["name"].startswith("pairs-")
+        ]
+        pairs = [
+            (real, simulated)
+            for real, simulated, text in zip(points["y"], points["x"], points["text"])
+            for _ in range(int(text.split()[0]))
+        ]
+        differences = [real - simulated for real, simulated in pairs]
+        limit = max(0.5, 0.03 * fmean(real for real, _ in pairs))
+        half = t_quantile(0.975, len(pairs) - 1) * oracle.standard_error(differences)
+        low, high = fmean(differences) - half, fmean(differences) + half
+        word = "equal" if -limit <= low and high <= limit else "not decided"
+        word = "different" if low > limit or high < -limit else word
+        few = ", few runs" if len(pairs) < 60 else ""
+        assert job["verdict"] == word + few, job["title"]
+        assert job["figures"]["runs"] == len(pairs)
+        main = next(one for one in job["figures"]["measures"] if one["key"] == job["figures"]["main"])
+        assert (main["low"], main["high"]) == pytest.approx((low, high), rel=1e-5, abs=1e-6)
+
+
+def test_every_job_of_the_rig_is_measured_or_named_as_not_measured():
+    content = committed()
+    jobs = {path.stem for path in (ROOT / "script" / "real_brokers" / "jobs").glob("*.yaml")}
+    assert {job["title"] for job in content["jobs"]} | {one["job"] for one in content["not_measured"]} == jobs
+
+
 def test_the_document_has_the_table_of_the_committed_comparison():
     """Nothing else is shown as measured; without a committed comparison both say that there is none."""
     text = (ROOT / "docs" / "fidelity.md").read_text()
-    committed = json.loads((ROOT / "visualizer" / "fidelity" / "measured.json").read_text())
+    content = committed()
     shown = text.partition(f"{BEGIN}\n")[2].partition(f"\n{END}")[0]
-    if committed is None:
+    if content is None:
         assert shown == NOT_MEASURED
         return
-    rows = committed["overview"][0]
+    rows = content["overview"][0]
     assert shown.splitlines()[0] == f"| {' | '.join(rows['head'])} |"
-    assert shown.splitlines()[2:] == [f"| {' | '.join(row['cells'])} |" for row in rows["rows"]]
+    lines = [f"| {' | '.join(row['cells'])} |" for row in rows["rows"]]
+    if content["not_measured"]:
+        lines += ["", not_measured_words(content["not_measured"])]
+    assert shown.splitlines()[2:] == lines
 
 
 def test_numbers_are_written_without_false_precision():

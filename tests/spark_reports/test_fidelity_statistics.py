@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from spark_reports.html.numbers import number
 from spark_reports.protocols.pulsar.fidelity.statistics import (
     SHUFFLES,
+    Interval,
     equal_share,
     generator,
     ks_distance,
@@ -18,7 +20,14 @@ from spark_reports.protocols.pulsar.fidelity.statistics import (
     t_interval,
     within_one_share,
 )
-from spark_reports.protocols.pulsar.fidelity.verdict import judge
+from spark_reports.protocols.pulsar.fidelity.verdict import (
+    DIFFERENT,
+    EQUAL,
+    MANY,
+    NOT_DECIDED,
+    judge,
+    runs_needed,
+)
 from spark_reports.student import t_probability, t_quantile
 from tests.oracle import paired_statistics as oracle
 
@@ -111,7 +120,7 @@ def test_equal_pairs_give_a_difference_of_zero_and_p_of_one(values):
     found = t_interval([0 for _ in values])
     assert (found.mean, found.low, found.high) == (0, 0, 0)
     assert ks_permutation_p(values, values, "key") == 1
-    assert judge(found, oracle.mean(values), 1.0).met
+    assert judge(found, len(values), oracle.mean(values), 1.0).word == EQUAL
 
 
 @given(PAIRS, some.integers(-50, 50))
@@ -154,16 +163,64 @@ def test_one_difference_has_no_interval():
 
 
 @pytest.mark.parametrize(
-    ("differences", "real_mean", "p", "met"),
+    ("differences", "real_mean", "word"),
     [
-        ([1, -1, 1, -1], 10, 0.5, True),  # contains zero
-        ([1, -1, 1, -1], 10, 0.05, False),  # p
-        ([0.4] * 3, 0, 0.5, True),  # below half a message
-        ([0.6] * 3, 0, 0.5, False),
-        ([2.9] * 3, 100, 0.5, True),  # below 3 % of the mean
-        ([3.1] * 3, 100, 0.5, False),
-        ([5.0, 5.1, 5.0, 5.1], 10, 0.5, False),  # narrow, and far from zero
+        ([0.0] * 4, 0, EQUAL),
+        ([0.4] * 3, 0, EQUAL),  # below half a message
+        ([0.6] * 3, 0, DIFFERENT),
+        ([2.9] * 3, 100, EQUAL),  # below 3 % of the mean
+        ([3.1] * 3, 100, DIFFERENT),
+        ([-3.1] * 3, 100, DIFFERENT),
+        ([1, -1, 1, -1], 10, NOT_DECIDED),  # contains zero, and is wide
+        ([5.0, 5.1, 5.0, 5.1], 10, DIFFERENT),
+        ([0.3, 0.6, 0.3, 0.6], 10, NOT_DECIDED),  # excludes zero, and reaches beyond half a message
+        ([0] * 199 + [-98], 60, EQUAL),
+        ([0] * 19 + [-98], 60, NOT_DECIDED),  # one pair of twenty differs by a snapshot period
     ],
 )
-def test_the_target(differences, real_mean, p, met):
-    assert judge(t_interval(differences), real_mean, p).met is met
+def test_only_a_whole_interval_within_the_limit_is_equal(differences, real_mean, word):
+    found = judge(t_interval(differences), len(differences), real_mean, 0.5)
+    assert found.word == word
+    assert (found.further_runs is not None) == (word == NOT_DECIDED)
+
+
+@given(PAIRS, some.integers(0, 300))
+@settings(max_examples=100, deadline=None)
+def test_a_wider_interval_with_the_same_mean_is_never_decided_instead(pairs, real_mean):
+    differences = [real - simulated for real, simulated in pairs]
+    found = t_interval(differences)
+    wider = Interval(found.mean, found.mean - 2 * found.half, found.mean + 2 * found.half)
+    first, second = (judge(one, len(pairs), real_mean, 0.5).word for one in (found, wider))
+    assert second in (first, NOT_DECIDED)
+
+
+def test_a_small_p_is_said_and_decides_nothing():
+    found = judge(t_interval([0.1] * 4), 4, 10, 0.003)
+    assert found.word == EQUAL and "different distributions: p = 0.003" in found.because
+    assert "p =" not in judge(t_interval([0.1] * 4), 4, 10, 0.5).because
+
+
+@given(
+    some.lists(some.integers(-20, 20), min_size=3, max_size=30),
+    some.floats(0.4, 6),
+)
+@settings(max_examples=50, deadline=None)
+def test_the_further_runs_are_the_fewest_whose_interval_would_decide(differences, limit):
+    found, pairs = t_interval(differences), len(differences)
+    deviation = oracle.standard_error(differences) * math.sqrt(pairs)
+    distance = abs(limit - abs(oracle.mean(differences)))
+
+    def decides(runs: int) -> bool:
+        return t_quantile(0.975, runs - 1) * deviation / math.sqrt(runs) <= distance + 1e-9
+
+    needed = runs_needed(found, pairs, limit)
+    if needed is None or needed > MANY:
+        assert not decides(MANY - 3)
+    else:
+        assert decides(needed) and (needed == 2 or not decides(needed - 1) or distance < 1e-6)
+
+
+def test_a_mean_at_the_limit_is_decided_by_no_number_of_runs():
+    found = judge(t_interval([0.0, 1.0] * 10), 20, 0, 0.5)
+    assert (found.word, found.further_runs) == (NOT_DECIDED, None)
+    assert f"Not even {number(1_000_000)} runs would decide" in found.because

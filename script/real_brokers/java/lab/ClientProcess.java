@@ -3,6 +3,7 @@ package lab;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -16,6 +17,7 @@ public final class ClientProcess {
     private final Map<String, String> urls = new ConcurrentHashMap<>();
     private final Map<String, LabProducer> producers = new ConcurrentHashMap<>();
     private final Map<String, LabConsumer> consumers = new ConcurrentHashMap<>();
+    private final Map<String, Set<String>> negativelyAcknowledged = new ConcurrentHashMap<>();
 
     private ClientProcess() {
         driver.on("client", request -> {
@@ -80,7 +82,8 @@ public final class ClientProcess {
     private ObjectNode startConsumer(JsonNode request) throws Exception {
         String name = Requests.text(request, "name");
         refuseSecond(consumers, name, "consumer");
-        consumers.put(name, new LabConsumer(request, url(request), threads, driver));
+        Set<String> earlier = negativelyAcknowledged.computeIfAbsent(name, key -> ConcurrentHashMap.newKeySet());
+        consumers.put(name, new LabConsumer(request, url(request), threads, driver, earlier));
         return null;
     }
 

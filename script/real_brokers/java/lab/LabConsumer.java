@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -30,6 +31,7 @@ final class LabConsumer {
     private final Consumer<byte[]> consumer;
     private final String acknowledge;
     private final Holds negative;
+    private final Set<String> negativelyAcknowledged;
     private final Map<MessageId, Message<byte[]>> held = new ConcurrentHashMap<>();
     private final Thread thread;
     private volatile Holds holds;
@@ -40,9 +42,17 @@ final class LabConsumer {
     private volatile boolean killed;
     private volatile boolean receiving;
 
-    LabConsumer(JsonNode request, String url, SharedThreads threads, JsonLines driver) throws Exception {
+    /**
+     * Connects the consumer.
+     *
+     * @param negativelyAcknowledged the messages that the application of this name has negatively acknowledged
+     *     in any of its processes: each of them once
+     */
+    LabConsumer(JsonNode request, String url, SharedThreads threads, JsonLines driver,
+            Set<String> negativelyAcknowledged) throws Exception {
         this.driver = driver;
         this.threads = threads;
+        this.negativelyAcknowledged = negativelyAcknowledged;
         name = Requests.text(request, "name");
         acknowledge = request.path("acknowledge").asText("individual");
         negative = new Holds(request.path("negative"));
@@ -198,8 +208,9 @@ final class LabConsumer {
             return;
         }
         String producer = message.getProducerName();
-        if (message.getRedeliveryCount() == 0
-                && negative.micros(producer, message.getSequenceId()) != Holds.NOT_HELD) {
+        // not by the redelivery count, which an exclusive or failover subscription does not keep
+        if (negative.micros(producer, message.getSequenceId()) != Holds.NOT_HELD
+                && negativelyAcknowledged.add(producer + "/" + message.getSequenceId())) {
             driver.emit(about("negatively_acknowledged", System.nanoTime(), message));
             consumer.negativeAcknowledge(message);
             return;

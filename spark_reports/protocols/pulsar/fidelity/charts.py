@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from spark_reports.html.charts import GREY, HARM, INK, LINE, axis, layout
-from spark_reports.protocols.pulsar.fidelity.verdict import limit_of
+from spark_reports.html.charts import GREY, HARM, INK, INK_2, LINE, axis, layout
+from spark_reports.protocols.pulsar.fidelity.verdict import DIFFERENT, EQUAL, NOT_DECIDED, limit_of
 
 SIDES: dict[str, dict[str, Any]] = {
     "real": {"name": "real", "colour": GREY, "dash": "solid", "width": 5, "fill": GREY},
@@ -34,12 +34,16 @@ def differences(jobs: list[dict[str, Any]]) -> dict[str, Any]:
         "y1": 1,
         "line": {"color": GREY, "dash": "dot", "width": 1},
     }
-    groups = (("target met", INK, "circle", True), ("target missed", HARM, "x", False))
+    groups = (
+        (EQUAL, INK, "circle"),
+        (NOT_DECIDED, INK_2, "circle-open"),
+        (DIFFERENT, HARM, "x"),
+    )
     return {
         "data": [
-            _intervals([job for job in jobs if job["met"] == met], name, colour, symbol)
-            for name, colour, symbol, met in groups
-            if any(job["met"] == met for job in jobs)
+            _intervals([job for job in jobs if job["verdict"] == word], word, colour, symbol)
+            for word, colour, symbol in groups
+            if any(job["verdict"] == word for job in jobs)
         ],
         "layout": layout(
             90 + 30 * len(jobs),

@@ -13,13 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from spark_reports.protocols.pulsar.fidelity.content import content_of
+from simulator import ScenarioError, load_scenario
+from spark_reports.protocols.pulsar.fidelity.content import content_of, with_kept
 from spark_reports.protocols.pulsar.fidelity.document import checked, write_table
 from spark_reports.protocols.pulsar.fidelity.fields import PairsError
 from spark_reports.protocols.pulsar.fidelity.page import page
-from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
+from spark_reports.protocols.pulsar.fidelity.pairs import Job, read_jobs
 from spark_reports.protocols.pulsar.fidelity.run_files import add_runs, write_recordings
-from spark_reports.protocols.pulsar.fidelity.summary import summary_of
+from spark_reports.protocols.pulsar.fidelity.summary import judged, summary_of
 
 HELP = "real brokers beside the simulator: paired differences of what script/real-brokers wrote"
 
@@ -48,7 +49,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file that the site's page /fidelity/ shows: visualizer/fidelity/measured.json",
     )
-
+    command.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep the jobs of the site's FILE that the input does not have, in site, table and recordings; "
+        "their verdicts follow from the figures that FILE holds",
+    )
+    command.add_argument(
+        "--expected",
+        type=Path,
+        metavar="DIR",
+        help="folder with the scenarios of all jobs: those without runs are named as not measured "
+        "(script/real_brokers/jobs)",
+    )
     command.add_argument(
         "--recordings",
         type=Path,
@@ -73,6 +86,8 @@ def compare(given: argparse.Namespace) -> None:
     jobs = read_jobs(*given.input)
     if given.write:
         checked(given.write)
+    kept = kept_jobs(given.site) if given.keep else []
+    expected = expected_jobs(given.expected) if given.expected else {}
     summary = summary_of(jobs)
     content = content_of(summary)
     folders = {shown["anchor"]: job.folder for shown, job in zip(content["jobs"], jobs, strict=True)}
@@ -80,17 +95,65 @@ def compare(given: argparse.Namespace) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     _write(given.out / DATA, data(summary, content))
     _write(given.out / PAGE, page(content, folders, given.out))
+    _publish(given, summary, jobs, kept, expected)
+    for job in summary["jobs"]:
+        print(f"{job['job']} with Pulsar {job['pulsar']}: {job['verdict']}. {job['because']}")
+    print(given.out / PAGE)
+
+
+def _publish(
+    given: argparse.Namespace,
+    summary: dict[str, Any],
+    jobs: list[Job],
+    kept: list[dict[str, Any]],
+    expected: dict[str, str],
+) -> None:
+    """Write the site's file, its recordings and the table of a document, with the kept jobs."""
+    together, every = with_kept(summary, kept)
+    names = {job["job"] for job in every}
+    missing = [{"job": name, "title": title} for name, title in expected.items() if name not in names]
+    content = content_of(summary, kept, missing)
+    of_runs = {(job.name, job.pulsar): job.folder for job in jobs}
+    folders = {
+        shown["anchor"]: of_runs[job["job"], job["pulsar"]]
+        for shown, job in zip(content["jobs"], every, strict=True)
+        if (job["job"], job["pulsar"]) in of_runs
+    }
+    add_runs(content, folders)
     if given.site:
         _write(given.site, _with_jobs(content) + "\n")
     if given.recordings:
         write_recordings(content, folders, given.recordings)
     if given.write:
-        write_table(given.write, summary)
-    for job in summary["jobs"]:
-        print(
-            f"{job['job']} with Pulsar {job['pulsar']}: {'met' if job['met'] else 'missed'}. {job['because']}"
-        )
-    print(given.out / PAGE)
+        write_table(given.write, together, missing)
+
+
+def kept_jobs(site: Path | None) -> list[dict[str, Any]]:
+    """The jobs of the site's file. Raises PairsError."""
+    if site is None:
+        raise PairsError("--keep keeps the jobs of the site's file; name it with --site")
+    try:
+        content = json.loads(site.read_text(encoding="utf-8")) if site.is_file() else None
+        jobs = content["jobs"] if content else []
+        for job in jobs:
+            judged(job["figures"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise PairsError(
+            f"{site}: is no file that this command wrote ({error!r}); leave out --keep to replace it"
+        ) from error
+    return list(jobs)
+
+
+def expected_jobs(folder: Path) -> dict[str, str]:
+    """Name and title of each scenario in a folder. Raises PairsError."""
+    files = sorted(folder.glob("*.yaml"))
+    if not files:
+        raise PairsError(f"{folder}: has no scenario; script/real_brokers/jobs has those of the comparison")
+    try:
+        scenarios = [load_scenario(str(file)) for file in files]
+    except ScenarioError as error:
+        raise PairsError(str(error)) from error
+    return {scenario.name: scenario.title for scenario in scenarios}
 
 
 def data(summary: dict[str, Any], content: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ Report and site render this content, each with its own templates, so that both s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulator import cause_texts
@@ -15,14 +16,19 @@ from spark_reports.protocols.pulsar.fidelity.charts import difference_words, mai
 from spark_reports.protocols.pulsar.fidelity.definitions import definitions
 from spark_reports.protocols.pulsar.fidelity.late_snapshots import explanation
 from spark_reports.protocols.pulsar.fidelity.measures import MESSAGE_LABELS
+from spark_reports.protocols.pulsar.fidelity.pairs import MEASURED_TIMES, PREDICTED_TIMES
+from spark_reports.protocols.pulsar.fidelity.summary import FIGURES, judged, together
+from spark_reports.protocols.pulsar.fidelity.verdict import DIFFERENT, EQUAL, NOT_DECIDED, RUNS_MOST
 
 OVERVIEW_HEAD = (
     "job",
-    "target",
+    "verdict",
     "Pulsar",
     "date",
+    "times from",
     "figure",
     "runs",
+    "further runs",
     "real: mean",
     "simulated",
     "difference of a pair (95 %)",
@@ -31,20 +37,30 @@ OVERVIEW_HEAD = (
 )
 
 
-def content_of(summary: dict[str, Any]) -> dict[str, Any]:
-    """Everything that a page shows."""
-    jobs = summary["jobs"]
-    met = sum(job["met"] for job in jobs)
+WORDS = 6
+"""Columns of the overview with words: they are aligned to the left."""
+
+
+def content_of(
+    summary: dict[str, Any], kept: Sequence[dict[str, Any]] = (), not_measured: Sequence[dict[str, str]] = ()
+) -> dict[str, Any]:
+    """Everything that a page shows.
+
+    `kept`: jobs of an earlier content, which the summary does not have. `not_measured`: names and titles of
+    jobs without runs.
+    """
+    summary, jobs = with_kept(summary, kept)
+    stored = {_key(job["figures"]): job for job in kept}
     return {
         "title": "Real brokers and the simulator",
-        "sentence": f"{met} of {plural(len(jobs), 'job meets', 'jobs meet')} the target",
+        "sentence": sentence(jobs),
         "dek": (
             f"{plural(summary['runs'], 'run', 'runs')} on real brokers of Pulsar "
             f"{' and '.join(summary['versions'])}, {days(summary)}, each paired with a simulated run of the same "
             f"scenario at the same instant relative to the snapshot ticks. A difference is real minus simulated."
         ),
         "overview": [
-            {"kind": "table", "title": "Every job", "says": OVERVIEW_SAYS, "words": 5, **overview(jobs)},
+            {"kind": "table", "title": "Every job", "says": OVERVIEW_SAYS, "words": WORDS, **overview(jobs)},
             _chart(
                 "differences",
                 "Difference and its interval",
@@ -54,15 +70,37 @@ def content_of(summary: dict[str, Any]) -> dict[str, Any]:
                 charts_text(jobs),
             ),
         ],
-        "jobs": [_job(job, number) for number, job in enumerate(jobs, 1)],
+        "not_measured": list(not_measured),
+        "jobs": [_job(job, number, stored.get(_key(job))) for number, job in enumerate(jobs, 1)],
         "definitions": [list(one) for one in definitions()],
     }
 
 
 OVERVIEW_SAYS = (
-    "The target: the interval contains zero, or lies within half a message or 3 % of the real mean; and the "
-    "two-sample test gives p above 0.05."
+    "Equal: the whole interval lies within half a message or 3 % of the real mean, whichever is larger. Different: "
+    "the whole interval lies beyond that. Not decided: neither, and about so many further runs would decide."
 )
+
+
+def with_kept(
+    summary: dict[str, Any], kept: Sequence[dict[str, Any]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The summary together with the kept jobs that it does not have, and all jobs in order."""
+    new = {_key(job) for job in summary["jobs"]}
+    earlier = [judged(job["figures"]) for job in kept if _key(job["figures"]) not in new]
+    jobs = sorted([*summary["jobs"], *earlier], key=_key)
+    return together(jobs), jobs
+
+
+def _key(job: dict[str, Any]) -> tuple[str, str]:
+    return job["job"], job["pulsar"]
+
+
+def sentence(jobs: list[dict[str, Any]]) -> str:
+    """How many jobs have each verdict."""
+    counts = {word: sum(job["verdict"] == word for job in jobs) for word in (EQUAL, NOT_DECIDED, DIFFERENT)}
+    words = [f"{count} {word}" for word, count in counts.items() if count]
+    return f"of {plural(len(jobs), 'job', 'jobs')} {', '.join(words)}"
 
 
 def overview(jobs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -83,12 +121,28 @@ def charts_text(jobs: list[dict[str, Any]]) -> str:
 
 def _overview_row(job: dict[str, Any]) -> dict[str, Any]:
     main = main_of(job)
-    cells = [job["job"], _verdict(job), job["pulsar"], days(job), main["label"], str(job["runs"])]
-    return {"mark": "" if job["met"] else "missed", "cells": [*cells, *_compared(main)]}
+    times = "calibration" if job["times"] == PREDICTED_TIMES else "same run"
+    cells = [job["job"], _verdict(job), job["pulsar"], days(job), times, main["label"], str(job["runs"])]
+    return {"mark": MARKS[job["verdict"]], "cells": [*cells, _further(job), *_compared(main)]}
+
+
+MARKS = {EQUAL: "", DIFFERENT: "different", NOT_DECIDED: "undecided"}
+"""The class of a row or title with this verdict."""
 
 
 def _verdict(job: dict[str, Any]) -> str:
-    return ("met" if job["met"] else "missed") + (", few runs" if job["few_runs"] else "")
+    return job["verdict"] + (", few runs" if job["few_runs"] else "")
+
+
+def _further(job: dict[str, Any]) -> str:
+    """About how many further runs would decide; rounded up to two digits, because it is an estimate."""
+    if job["verdict"] != NOT_DECIDED:
+        return "–"
+    runs = job["further_runs"]
+    if runs is None:
+        return f"over {figure(RUNS_MOST)}"
+    step = 10 ** max(0, len(str(runs)) - 2)
+    return figure(-(-runs // step) * step)
 
 
 def _compared(measure: dict[str, Any]) -> list[str]:
@@ -118,29 +172,57 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if text in ("100 %", "0 %") and share not in (0, 1) else text
 
 
-def _job(job: dict[str, Any], number: int) -> dict[str, Any]:
+def _job(job: dict[str, Any], number: int, kept: dict[str, Any] | None) -> dict[str, Any]:
+    """A job; of a kept one all blocks but the first are as they were."""
     main = main_of(job)
-    blocks = [
-        _measures(job),
-        *_distributions(job, number),
-        *_markers(job, number),
-        *_causes(job),
-        *_violations(job),
-    ]
-    if job["pairs"]:
-        blocks.append(_pairs(job))
     return {
         "anchor": f"job-{number}",
         "title": job["job"],
-        "met": job["met"],
+        "mark": MARKS[job["verdict"]],
         "verdict": _verdict(job),
         "sentence": (
-            f"Pulsar {job['pulsar']}, {plural(job['runs'], 'run', 'runs')}, {days(job)}. {main['label'].capitalize()}: "
+            f"Pulsar {job['pulsar']}, {plural(job['runs'], 'run', 'runs')}, {days(job)}{_load(job)}. "
+            f"{TIMES_SAY[job['times']]}{main['label'].capitalize()}: "
             f"real {figure(main['real']['mean'])}, simulated {figure(main['simulated']['mean'])}, difference "
             f"{difference_words(main)}. {job['because']}{_late_snapshots(job)}"
         ),
-        "blocks": blocks,
+        "blocks": [
+            _measures(job),
+            *(_other_blocks(job, number) if kept is None else _renumbered(kept, number)),
+        ],
+        "figures": {name: job[name] for name in FIGURES}
+        | {"measures": [{k: v for k, v in one.items() if k != "verdict"} for one in job["measures"]]},
     }
+
+
+TIMES_SAY = {
+    MEASURED_TIMES: "",
+    PREDICTED_TIMES: "The simulated runs have the times of a calibration, made from other runs. ",
+}
+
+
+def _other_blocks(job: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    blocks = [*_distributions(job, number), *_markers(job, number), *_causes(job), *_violations(job)]
+    return [*blocks, _pairs(job)] if job["pairs"] else blocks
+
+
+def _renumbered(kept: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    """The blocks of a kept job; the name of a chart ends with the number of its job."""
+    return [
+        {**block, "name": f"{block['name'].rpartition('-')[0]}-{number}"}
+        if block["kind"] == "chart"
+        else block
+        for block in kept["blocks"][1:]
+    ]
+
+
+def _load(job: dict[str, Any]) -> str:
+    """The machine's load during the runs, where it is known."""
+    load = job["load"]
+    if load is None:
+        return ""
+    cores = "" if load["cores"] is None else f" on {plural(load['cores'], 'core', 'cores')}"
+    return f", load of the machine {load['mean']} on average, {load['max']} at most{cores}"
 
 
 def _late_snapshots(job: dict[str, Any]) -> str:
@@ -157,8 +239,7 @@ def _late_snapshots(job: dict[str, Any]) -> str:
 def _measures(job: dict[str, Any]) -> dict[str, Any]:
     rows = []
     for one in job["measures"]:
-        verdict = one.get("verdict")
-        word = "" if verdict is None else "met" if verdict["met"] else "missed"
+        word = one["verdict"]["verdict"] if one["judged"] else ""
         label = f"{one['label']}, {one['unit']}" if one["unit"] == "ms" else one["label"]
         if one["pairs"] < job["runs"]:
             label = f"{label} ({one['pairs']} pairs)"
@@ -169,16 +250,16 @@ def _measures(job: dict[str, Any]) -> dict[str, Any]:
         real, simulated, *rest = _compared(one)
         rows.append(
             {
-                "mark": "missed" if word == "missed" else "",
+                "mark": MARKS.get(word, ""),
                 "cells": [label, word, real, simulated, *spread, *rest],
             }
         )
     return {
         "kind": "table",
         "title": "Figures of a run",
-        "says": "Columns with two values: real / simulated. The target applies to figures of messages.",
+        "says": "Columns with two values: real / simulated. Figures of messages have a verdict.",
         "words": 2,
-        "head": ["figure", "target", *OVERVIEW_HEAD[6:8], "p50", "p90", "max", *OVERVIEW_HEAD[8:]],
+        "head": ["figure", "verdict", *OVERVIEW_HEAD[8:10], "p50", "p90", "max", *OVERVIEW_HEAD[10:]],
         "rows": rows,
     }
 
@@ -343,7 +424,7 @@ def _pairs(job: dict[str, Any]) -> dict[str, Any]:
         "kind": "pairs",
         "title": "Pairs that differ most",
         "says": (
-            "By the figure of the target. Columns with two values: real / simulated. A failover between the "
+            "By the figure of the verdict. Columns with two values: real / simulated. A failover between the "
             "instants at which both runs apply the same snapshot costs one of them a whole snapshot period."
         ),
         "rows": [

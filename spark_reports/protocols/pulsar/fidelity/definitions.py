@@ -24,9 +24,25 @@ def definitions() -> tuple[tuple[str, str], ...]:
             "Real minus simulated; the mean of all pairs, with its 95 % interval by Student's t.",
         ),
         (
+            "Equal, different, not decided",
+            "An equivalence test: a mean difference within half a message or 3 % of the real mean, whichever is "
+            "larger, is negligible. Equal: the whole interval is within it. Different: the whole interval is beyond "
+            "it. Otherwise not decided, so a wide interval is never equal. Few runs: fewer than 60, in which a "
+            "difference that occurs in one of twenty runs may be missing.",
+        ),
+        (
+            "Further runs",
+            "About so many more runs would decide, if mean and spread of the difference stay as they are.",
+        ),
+        (
+            "Times from",
+            "Same run: the simulated run has the times of appends, deliveries, subscribes and ack groups that were "
+            "measured in its real run. Calibration: it has those of earlier runs of other jobs, so it is a prediction.",
+        ),
+        (
             "p",
             f"The two-sample permutation test with Kolmogorov-Smirnov's distance between the distributions, "
-            f"{SHUFFLES:,} shuffles with a seed. It ignores which runs are paired. If nothing differs, one of twenty "
+            f"{SHUFFLES:,} shuffles with a seed. It ignores which runs are paired, and decides no verdict. If nothing differs, one of twenty "
             f"tests still gives a p below 0.05.",
         ),
         (

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,18 @@ def checked(document: Path) -> Path:
     return document
 
 
-def write_table(document: Path, summary: dict[str, Any]) -> None:
-    """Replace the table of a document."""
+def write_table(document: Path, summary: dict[str, Any], not_measured: Sequence[dict[str, str]] = ()) -> None:
+    """Replace the table of a document, and the list of jobs that have not been measured."""
     text = checked(document).read_text(encoding="utf-8")
-    block = f"{BEGIN}\n{table(summary)}\n{END}"
+    rest = f"\n\n{not_measured_words(not_measured)}" if not_measured else ""
+    block = f"{BEGIN}\n{table(summary)}{rest}\n{END}"
     document.write_text(BLOCK.sub(lambda _: block, text, count=1), encoding="utf-8")
+
+
+def not_measured_words(jobs: Sequence[dict[str, str]]) -> str:
+    """The jobs without runs as a sentence of the document."""
+    names = ", ".join(f"`{one['job']}`" for one in jobs)
+    return f"Not measured yet: {names}."
 
 
 def table(summary: dict[str, Any] | None) -> str:

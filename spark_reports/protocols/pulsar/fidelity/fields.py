@@ -70,6 +70,14 @@ class Reader:
             raise self.wrong(f"is {self.value}", f"a whole number from 0 to {COUNT_MOST}")
         return int(self.value)
 
+    def number(self) -> float:
+        """This value as a number from 0."""
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
+            self._of(int, "a number from 0")
+        if not 0 <= self.value <= COUNT_MOST:
+            raise self.wrong(f"is {self.value}", f"a number from 0 to {COUNT_MOST}")
+        return float(self.value)
+
     def text(self) -> str:
         """This value as a text that is not empty."""
         self._of(str, "a text")

@@ -24,10 +24,13 @@ MESSAGES = ("duplicates", "redeliveries", "stranded", "lost")
 """The message figures of a failover."""
 
 
+MEASURED_TIMES, PREDICTED_TIMES = "measured", "predicted"
+
 ONE_OF_EACH = {
     "job": "a file is one job",
     "pulsar": "write each version to a folder of its own",
     "scenario_sha256": "the runs of a job play one scenario",
+    "times": "write predicted runs to a folder of their own",
 }
 """Fields that are equal in all lines of a file, and why."""
 
@@ -75,6 +78,9 @@ class Pair:
     folder: str
     real: Figures
     simulated: Figures
+    load: float | None = None
+    """The machine's load average when the run began, where the line has it."""
+    cores: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,8 @@ class Job:
     last_date: str
     pairs: tuple[Pair, ...]
     folder: Path
+    times: str = MEASURED_TIMES
+    """Whence the simulated runs have their times: measured in the same run, or predicted from others."""
 
 
 def read_jobs(*folders: Path) -> list[Job]:
@@ -134,7 +142,15 @@ def read_job(path: Path) -> Job:
             f"commands"
         )
     dates = sorted(row["date"] for row in rows)
-    return Job(rows[0]["job"], rows[0]["pulsar"], dates[0], dates[-1], tuple(pairs), path.parent)
+    return Job(
+        rows[0]["job"],
+        rows[0]["pulsar"],
+        dates[0],
+        dates[-1],
+        tuple(pairs),
+        path.parent,
+        rows[0]["times"],
+    )
 
 
 def _lines(path: Path) -> Iterator[Reader]:
@@ -167,14 +183,27 @@ def _row(reader: Reader, folder_of_job: Path) -> dict[str, Any]:
     folder = Path(reader.at("folder").text()).name
     if folder in ("", ".", ".."):
         raise reader.at("folder").wrong("names no folder", "JOB/run-017")
-    pair = Pair(reader.at("run").count(), folder, real, simulated)
+    load = reader.at("load_average").number() if reader.value.get("load_average") is not None else None
+    cores = reader.at("cores").count() if reader.value.get("cores") is not None else None
+    pair = Pair(reader.at("run").count(), folder, real, simulated, load, cores)
     return {
         "job": reader.at("job").text(),
         "pulsar": reader.at("pulsar").text(),
         "scenario_sha256": reader.at("scenario_sha256").text(),
+        "times": _times(reader),
         "date": _date(reader, folder_of_job / folder / "real.jsonl"),
         "pair": pair,
     }
+
+
+def _times(reader: Reader) -> str:
+    """Whence the simulated run has its times; lines of earlier rigs do not say it."""
+    if "times" not in reader.value:
+        return MEASURED_TIMES
+    found = reader.at("times")
+    if found.text() not in (MEASURED_TIMES, PREDICTED_TIMES):
+        raise found.wrong(f"is {found.text()!r}", f"{MEASURED_TIMES} or {PREDICTED_TIMES}")
+    return found.text()
 
 
 def _date(reader: Reader, trace: Path) -> str:

@@ -33,26 +33,39 @@ def links(run: Path, out: Path) -> list[tuple[str, str]]:
 
 
 def add_runs(content: dict[str, Any], folders: dict[str, Path]) -> None:
-    """Give the first listed pairs of each job their scenario's text and their recording's digest."""
+    """Give the first listed pairs of each job their scenario's text and their recording's digest.
+
+    `folders` are those of the jobs by anchor; a kept job has none, and its pairs stay as they are.
+    """
     for job in content["jobs"]:
-        for block in job["blocks"]:
-            for row in block["rows"][:OPENED_MOST] if block["kind"] == "pairs" else ():
-                run = folders[job["anchor"]] / row["folder"]
-                row["scenario"] = _text(run / RUN_FILES["scenario"])
-                row["recording"] = _digest(run / RUN_FILES["real"])
+        for row in _listed(job)[:OPENED_MOST] if job["anchor"] in folders else ():
+            run = folders[job["anchor"]] / row["folder"]
+            row["scenario"] = _text(run / RUN_FILES["scenario"])
+            row["recording"] = _digest(run / RUN_FILES["real"])
 
 
 def write_recordings(content: dict[str, Any], folders: dict[str, Path], into: Path) -> None:
-    """Write the recordings that the site can open into a folder, compressed, in place of earlier ones."""
+    """Write the recordings that the site can open into a folder, compressed, in place of earlier ones.
+
+    The earlier ones of kept jobs, which have no folder, stay.
+    """
     into.mkdir(parents=True, exist_ok=True)
+    named = {
+        f"{job['title']}-{row['recording'][:8]}.jsonl.gz": (job["anchor"], row["folder"])
+        for job in content["jobs"]
+        for row in _listed(job)
+        if row.get("recording")
+    }
     for earlier in into.glob("*.jsonl.gz"):
-        earlier.unlink()
-    for job in content["jobs"]:
-        for block in job["blocks"]:
-            for row in block["rows"] if block["kind"] == "pairs" else ():
-                if digest := row.get("recording"):
-                    run = folders[job["anchor"]] / row["folder"]
-                    _write_packed(run / RUN_FILES["real"], into / f"{job['title']}-{digest[:8]}.jsonl.gz")
+        if earlier.name not in named or named[earlier.name][0] in folders:
+            earlier.unlink()
+    for name, (anchor, run) in named.items():
+        if anchor in folders:
+            _write_packed(folders[anchor] / run / RUN_FILES["real"], into / name)
+
+
+def _listed(job: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for block in job["blocks"] if block["kind"] == "pairs" for row in block["rows"]]
 
 
 def _write_packed(source: Path, target: Path) -> None:

@@ -43,6 +43,16 @@ class Interval:
         return self.low <= 0 <= self.high
 
     @property
+    def half(self) -> float:
+        """Half of the interval's length."""
+        return (self.high - self.low) / 2
+
+    @property
+    def nearest(self) -> float:
+        """The smallest absolute difference inside the interval."""
+        return 0.0 if self.contains_zero else min(abs(self.low), abs(self.high))
+
+    @property
     def furthest(self) -> float:
         """The largest absolute difference inside the interval."""
         return max(abs(self.low), abs(self.high))

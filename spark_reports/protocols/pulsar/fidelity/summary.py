@@ -14,6 +14,7 @@ from spark_reports.protocols.pulsar.fidelity.late_snapshots import SIDES, later_
 from spark_reports.protocols.pulsar.fidelity.measures import Measure, measures_of, pooled_ms
 from spark_reports.protocols.pulsar.fidelity.pairs import Figures, Job, Pair
 from spark_reports.protocols.pulsar.fidelity.statistics import (
+    Interval,
     equal_share,
     ks_permutation_p,
     t_interval,
@@ -32,12 +33,17 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 def summary_of(jobs: list[Job]) -> dict[str, Any]:
     """All jobs, their versions, number of runs and days."""
+    return together([job_summary(job) for job in jobs])
+
+
+def together(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The summaries of some jobs, with their versions, number of runs and days."""
     return {
-        "runs": sum(len(job.pairs) for job in jobs),
-        "versions": sorted({job.pulsar for job in jobs}),
-        "first_date": min(job.first_date for job in jobs),
-        "last_date": max(job.last_date for job in jobs),
-        "jobs": [job_summary(job) for job in jobs],
+        "runs": sum(job["runs"] for job in jobs),
+        "versions": sorted({job["pulsar"] for job in jobs}),
+        "first_date": min(job["first_date"] for job in jobs),
+        "last_date": max(job["last_date"] for job in jobs),
+        "jobs": jobs,
     }
 
 
@@ -45,20 +51,21 @@ def job_summary(job: Job) -> dict[str, Any]:
     """One job: its measures, verdict, distributions, causes, markers, and the pairs that differ most."""
     measures = measures_of(job)
     compared = [found for one in measures if (found := _compared(job, one))]
-    main = compared[0]
-    return {
+    figures = {
         "job": job.name,
         "pulsar": job.pulsar,
         "runs": len(job.pairs),
-        "few_runs": len(job.pairs) < RUNS_WANTED,
         "first_date": job.first_date,
         "last_date": job.last_date,
         "failovers": len(job.pairs[0].real.failovers),
-        "main": main["key"],
-        "met": main["verdict"]["met"],
-        "because": main["verdict"]["because"],
-        "limit": rounded(limit_of(main["real"]["mean"])),
+        "times": job.times,
+        "load": _load(job),
+        "main": compared[0]["key"],
         "measures": compared,
+        "late_snapshots": _late_snapshots(job),
+    }
+    return {
+        **judged(figures),
         "values": _values(job, measures),
         "durations": {
             field: {side: _curve(pooled_ms(runs, field)) for side, runs in _sides(job).items()}
@@ -67,8 +74,55 @@ def job_summary(job: Job) -> dict[str, Any]:
         "causes": _causes(job),
         "violations": _violations(job),
         "marker_bytes": _marker_bytes(job),
-        "late_snapshots": _late_snapshots(job),
         "pairs": _furthest(job, measures[0]),
+    }
+
+
+FIGURES = (
+    "job",
+    "pulsar",
+    "runs",
+    "first_date",
+    "last_date",
+    "failovers",
+    "times",
+    "load",
+    "main",
+    "measures",
+    "late_snapshots",
+)
+"""What verdict, overview and table of figures of a job are made from: the site's file keeps it."""
+
+
+def judged(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a job with the verdicts that follow from them, of new runs or of kept ones."""
+    measures = [{**one, "verdict": _verdict(one)} if one["judged"] else one for one in figures["measures"]]
+    main = next(one for one in measures if one["key"] == figures["main"])
+    return {
+        **figures,
+        "measures": measures,
+        "few_runs": figures["runs"] < RUNS_WANTED,
+        "limit": rounded(limit_of(main["real"]["mean"])),
+        **main["verdict"],
+    }
+
+
+def _verdict(measure: dict[str, Any]) -> dict[str, Any]:
+    interval = Interval(measure["difference"], measure["low"], measure["high"])
+    found = judge(interval, measure["pairs"], measure["real"]["mean"], measure["p"])
+    return {"verdict": found.word, "because": found.because, "further_runs": found.further_runs}
+
+
+def _load(job: Job) -> dict[str, Any] | None:
+    """The load of the machine, mean and largest of the runs; None where it was not written down."""
+    known = [pair.load for pair in job.pairs if pair.load is not None]
+    if not known:
+        return None
+    cores = [pair.cores for pair in job.pairs if pair.cores is not None]
+    return {
+        "mean": rounded(round(fmean(known), 1)),
+        "max": rounded(max(known)),
+        "cores": min(cores, default=None),
     }
 
 
@@ -96,7 +150,7 @@ def _compared(job: Job, measure: Measure) -> dict[str, Any] | None:
     key = (job.name, job.pulsar, measure.key)
     interval = t_interval(differences)
     p = ks_permutation_p(real, simulated, *key)
-    found: dict[str, Any] = {
+    return {
         "key": measure.key,
         "label": measure.label,
         "unit": measure.unit,
@@ -109,11 +163,8 @@ def _compared(job: Job, measure: Measure) -> dict[str, Any] | None:
         "equal": rounded(equal_share(differences)),
         "within_one": rounded(within_one_share(differences)),
         "p": rounded(p),
+        "judged": measure.judged,
     }
-    if measure.judged:
-        verdict = judge(interval, fmean(real), p)
-        found["verdict"] = {"met": verdict.met, "because": verdict.because}
-    return found
 
 
 def _described(values: list[float]) -> dict[str, float]:
