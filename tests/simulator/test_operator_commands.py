@@ -238,3 +238,73 @@ def test_a_backlog_of_a_thousand_entries_is_expired_though_its_oldest_is_young()
     }
     assert world.apply(command).ok
     assert numbers(rows(world, "message.not-replicated"))[-1] == 349, "published before 400 ms"
+
+
+AUTO = """
+clusters: {a: {}, b: {}}
+links: {default: {latency: 40ms}}
+topics: {t: {clusters: [a, b]}}
+producers: {p: {topic: t, cluster: a, start: 50ms, every: 100ms, sendTimeout: 3s}}
+subscriptions: {s: {topic: t, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers: {c: {subscription: s, cluster: a}}
+"""
+
+
+def moved_automatically(proxy, until_s=40):
+    """The run with a's brokers down from 5 s to 30 s, and clients that probe each second."""
+    world = open_world(AUTO, until="1m")
+    do(
+        world,
+        "subscription.fail-over",
+        subscription="s",
+        from_="a",
+        to="b",
+        mode="auto",
+        probeInterval="1s",
+        failoverDelay="3s",
+        switchBackDelay="3s",
+        switchBack=False,
+    )
+    world.run(5 * SECOND)
+    do(world, "cluster.crash", cluster="a", clients=False, **({"proxy": True} if proxy else {}))
+    world.run(30 * SECOND)
+    do(world, "cluster.restart", cluster="a")
+    world.run(until_s * SECOND)
+    return world
+
+
+def test_a_proxy_that_stays_up_hides_dead_brokers_from_probes():
+    assert rows(moved_automatically(proxy=False), "failover.started")
+    world = moved_automatically(proxy=True)
+    assert rows(world, "failover.started") == []
+    assert [row["cluster"] for row in rows(world, "message.delivered") if row["at_us"] > 5 * SECOND][0] == "a"
+    failed = rows(world, "message.send-failed", reason="timeout")
+    assert failed[0]["at_us"] >= 8 * SECOND, "sends wait for the send timeout"
+    assert not [row for row in rows(world, "message.stored") if 5 * SECOND < row["at_us"] < 30 * SECOND]
+
+
+def test_after_a_restart_probes_test_the_brokers_again():
+    world = moved_automatically(proxy=True)
+    do(world, "cluster.crash", cluster="a", clients=False)
+    world.run(50 * SECOND)
+    assert [row["peer"] for row in rows(world, "failover.started")] == ["b"]
+
+
+def test_a_proxy_without_brokers_attracts_a_move():
+    world = open_world(AUTO, until="1m")
+    do(
+        world,
+        "subscription.fail-over",
+        subscription="s",
+        from_="a",
+        to="b",
+        mode="auto",
+        probeInterval="1s",
+        failoverDelay="3s",
+    )
+    do(world, "cluster.crash", cluster="b", proxy=True)
+    world.run(5 * SECOND)
+    do(world, "cluster.crash", cluster="a")
+    world.run(20 * SECOND)
+    assert [row["peer"] for row in rows(world, "failover.started")] == ["b"]
+    assert not [row for row in rows(world, "message.delivered") if row["at_us"] > 5 * SECOND]

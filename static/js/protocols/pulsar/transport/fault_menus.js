@@ -15,6 +15,7 @@ export function clusterMenu(state, watched, cluster) {
     ? [
         { says: "Crash now", key: "C", harm: true, command: { do: "cluster.crash", cluster } },
         { says: "Kill the broker processes", harm: true, command: killProcesses(cluster) },
+        { says: "Crash its brokers, proxy stays up", harm: true, command: { do: "cluster.crash", cluster, clients: false, proxy: true } },
         { says: "Lose it permanently", harm: true, command: { do: "cluster.lose", cluster } },
       ]
     : [{ says: "Restart", key: "R", command: { do: "cluster.restart", cluster } }];
