@@ -52,6 +52,7 @@ LIVE_CONSEQUENCES = {
         "client.kill",
         "subscription.fail-over",
         "subscription.clear",
+        "replication.clear",
         "migration.advance",
         "migration.switch",
         "namespace.set-clusters",

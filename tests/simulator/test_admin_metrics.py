@@ -97,3 +97,79 @@ def test_metrics_are_in_the_prometheus_text_format():
         'pulsar_replication_connected_count{cluster="a",namespace="public/default",topic="persistent://public/default/t",remote_cluster="b"} '
         "1\n"
     ) in text
+
+
+OF_SUBSCRIPTION = [
+    "back_log",
+    "back_log_no_delayed",
+    "delayed",
+    "in_replay",
+    "msg_rate_redeliver",
+    "unacked_messages",
+    "blocked_on_unacked_messages",
+    "msg_rate_out",
+    "msg_ack_rate",
+    "msg_throughput_out",
+    "last_expire_timestamp",
+    "last_acked_timestamp",
+    "last_consumed_timestamp",
+    "last_mark_delete_advanced_timestamp",
+    "msg_rate_expired",
+    "total_msg_expired",
+    "msg_drop_rate",
+    "consumers_count",
+    "filter_processed_msg_count",
+    "filter_accepted_msg_count",
+    "filter_rejected_msg_count",
+    "filter_rescheduled_msg_count",
+    "dispatch_throttled_msg_events",
+    "dispatch_throttled_bytes_events",
+]
+"""The metrics of `TopicStats.printTopicStats` that the lab has values for, in its order."""
+
+
+def test_a_subscription_has_every_metric_that_the_run_has_a_value_for():
+    world = run(body(), until="5500ms")
+    text = world.admin("metrics", "a")["text"]
+    names = [
+        line.split()[2].removeprefix("pulsar_subscription_")
+        for line in text.splitlines()
+        if line.startswith("# TYPE pulsar_subscription_")
+    ]
+    assert names == OF_SUBSCRIPTION
+    delivered = rows(world, "message.delivered", cluster="a")
+    assert metric(world, "pulsar_out_messages_total{") == str(len(delivered))
+    assert metric(world, "pulsar_out_bytes_total{") == str(1000 * len(delivered))
+    assert metric(world, "pulsar_subscription_consumers_count") == "1"
+    assert metric(world, "pulsar_subscription_last_acked_timestamp") == str(
+        rows(world, "message.registered", cluster="a")[-1]["at_us"] // 1000
+    )
+    assert metric(world, "pulsar_subscription_last_consumed_timestamp") == str(
+        rows(world, "message.delivered", cluster="a")[-1]["at_us"] // 1000
+    )
+    assert text.count("pulsar_subscription_dispatch_throttled_msg_events{") == 3
+    assert 'subscription="s",reason="broker"} 0\n' in text
+
+
+def test_the_mark_delete_timestamp_follows_acks_updates_and_expiry_but_no_command():
+    advanced = "pulsar_subscription_last_mark_delete_advanced_timestamp"
+    world = open_world(body(), until="9s")
+    world.run(5_500 * MS)
+    for cluster in ("a", "b"):  # acks in a, Updates of a in b
+        moved = rows(world, "cursor.moved", cluster=cluster)
+        own = [row["at_us"] for row in moved if row["reason"] in ("acknowledgement", "update")]
+        assert metric(world, advanced, cluster) == str(own[-1] // 1000)
+    before = metric(world, advanced, "b")
+    do(world, "subscription.clear", subscription="s", cluster="b")
+    assert rows(world, "cursor.moved", cluster="b")[-1]["reason"] == "clear"
+    assert metric(world, advanced, "b") == before
+    expiring = body(
+        consumer=", processing: 1h",
+        more="settings: {ttlDurationDefaultInSeconds: 1, messageExpiryCheckIntervalInMinutes: 1}\n",
+    )
+    world = run(expiring, until="61s")
+    at_us = rows(world, "cursor.moved", cluster="a", reason="expiry")[-1]["at_us"]
+    assert metric(world, advanced) == str(at_us // 1000)
+    assert metric(world, "pulsar_subscription_last_expire_timestamp") == str(at_us // 1000)
+    expired = rows(world, "message.expired", cluster="a")
+    assert metric(world, "pulsar_subscription_total_msg_expired") == str(len(expired))

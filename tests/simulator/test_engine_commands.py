@@ -83,6 +83,8 @@ def published(world, name="p"):
 
 # command: (before, arguments, effect), (before, arguments, code)
 FAIL_OVER = {"subscription": "s", "from": "a", "to": "b", "mode": "planned"}
+TO_B = {"cluster": "a", "topic": "t", "to": "b"}
+CUT = {"do": "link.cut", "link": "a -> b"}
 CASES = {
     "producer.publish": (
         ([], {"producer": "p", "count": 5}, lambda w: published(w) == 15),
@@ -367,6 +369,24 @@ CASES = {
         ([], {"subscription": "s", "cluster": "a"}, lambda w: subscription(w, "a")["backlog"] == 0),
         ([], {"subscription": "s2", "cluster": "b"}, "no-topic"),
     ),
+    "subscription.expire-messages": (
+        (
+            [{"do": "client.kill", "client": "c1"}],
+            {"subscription": "s", "cluster": "a", "position": "196:6"},
+            lambda w: numbers(rows(w, "message.expired")) == [3, 4],
+        ),
+        ([], {"subscription": "s", "cluster": "b", "expireTime": "0s"}, "404"),
+    ),
+    "replication.skip": (
+        ([CUT], {**TO_B, "count": 3}, lambda w: len(rows(w, "message.not-replicated", reason="skipped")) > 0),
+        ([], {**TO_B, "topic": "parts", "count": 3}, "405"),
+    ),
+    "replication.clear": (
+        ([CUT], TO_B, lambda w: topic(w, "a")["replicators"]["b"]["backlog"] == 0),
+        ([], {**TO_B, "to": "a"}, "404"),
+    ),
+    "replication.expire-messages": (([], None, None), ([], {**TO_B, "expireTime": "0s"}, "409")),
+    "replication.reset": (([], None, None), ([], {**TO_B, "position": "earliest"}, "404")),
     "subscription.create": (
         (
             [],
@@ -549,6 +569,8 @@ def admin_status(name):
         "topic.remove-replication-clusters",
         "cluster.migrate",
     )
+    by_admin += tuple(f"replication.{one}" for one in ("skip", "clear", "expire-messages"))
+    by_admin += ("subscription.expire-messages",)
     return "204" if name in by_admin or name.startswith(("shadow.", "namespace.")) else None
 
 

@@ -31,6 +31,7 @@ from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_acknowledgement_sync import MOVE, body
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
 from tests.simulator.test_migration import run as migrate
+from tests.simulator.test_operator_commands import TEXTS as OPERATOR_TEXTS
 from tests.spark_reports.conftest import run_scenario, write_run
 from tests.spark_reports.group_worlds import group_worlds, lost_by_hand
 
@@ -134,6 +135,7 @@ def worlds() -> dict[str, World]:
             )
             world.run()
     made |= {name: run_text(text, until="8s", family="tenant-migration") for name, text in SYNC_TEXTS.items()}
+    made |= {f"operator-{name}": run_text(text, until="12s") for name, text in OPERATOR_TEXTS.items()}
     return made | {
         name: migrate(*commands, base=base, until="20s") for name, (commands, base) in MIGRATIONS.items()
     }

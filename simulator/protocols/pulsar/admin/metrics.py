@@ -29,6 +29,38 @@ SCOPE = "org.apache.pulsar.broker"
 BUCKETS = (0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000)
 """Upper bounds of the SDK's default histogram, here in seconds: Pulsar sets no others."""
 
+OF_SUBSCRIPTION = (
+    ("pulsar_subscription_back_log", "msgBacklog"),
+    ("pulsar_subscription_back_log_no_delayed", "msgBacklogNoDelayed"),
+    ("pulsar_subscription_delayed", "msgDelayed"),
+    ("pulsar_subscription_in_replay", "msgInReplay"),
+    ("pulsar_subscription_msg_rate_redeliver", "msgRateRedeliver"),
+    ("pulsar_subscription_unacked_messages", "unackedMessages"),
+    ("pulsar_subscription_blocked_on_unacked_messages", "blockedSubscriptionOnUnackedMsgs"),
+    ("pulsar_subscription_msg_rate_out", "msgRateOut"),
+    ("pulsar_subscription_msg_ack_rate", "messageAckRate"),
+    ("pulsar_subscription_msg_throughput_out", "msgThroughputOut"),
+    ("pulsar_out_bytes_total", "bytesOutCounter"),
+    ("pulsar_out_messages_total", "msgOutCounter"),
+    ("pulsar_subscription_last_expire_timestamp", "lastExpireTimestamp"),
+    ("pulsar_subscription_last_acked_timestamp", "lastAckedTimestamp"),
+    ("pulsar_subscription_last_consumed_timestamp", "lastConsumedTimestamp"),
+    ("pulsar_subscription_last_mark_delete_advanced_timestamp", "lastMarkDeleteAdvancedTimestamp"),
+    ("pulsar_subscription_msg_rate_expired", "msgRateExpired"),
+    ("pulsar_subscription_total_msg_expired", "totalMsgExpired"),
+    ("pulsar_subscription_msg_drop_rate", "msgDropRate"),
+    ("pulsar_subscription_consumers_count", "consumersCount"),
+    ("pulsar_subscription_filter_processed_msg_count", "filterProcessedMsgCount"),
+    ("pulsar_subscription_filter_accepted_msg_count", "filterAcceptedMsgCount"),
+    ("pulsar_subscription_filter_rejected_msg_count", "filterRejectedMsgCount"),
+    ("pulsar_subscription_filter_rescheduled_msg_count", "filterRescheduledMsgCount"),
+)
+"""Each metric of a subscription and its field, in the order of `TopicStats.printTopicStats`.
+
+Two of that method's metrics are not printed, because no row has their value: permits
+(`pulsar_subscription_last_consumed_flow_timestamp`) and the memory of a delayed delivery tracker.
+"""
+
 
 class SnapshotCounts(NamedTuple):
     """Snapshots of a cluster's broker since it started."""
@@ -121,19 +153,14 @@ def _broker_wide(out: Exposition, cluster: str, counts: SnapshotCounts) -> None:
 def _topic_level(out: Exposition, stats: TopicStats) -> None:
     topic, tree = stats.topic, stats.tree()
     labels = {"cluster": topic.cluster.name, "namespace": "public/default", "topic": full_name(topic)}
-    of_subscription = (
-        ("back_log", "msgBacklog"),
-        ("back_log_no_delayed", "msgBacklogNoDelayed"),
-        ("delayed", "msgDelayed"),
-        ("in_replay", "msgInReplay"),
-        ("unacked_messages", "unackedMessages"),
-        ("blocked_on_unacked_messages", "blockedSubscriptionOnUnackedMsgs"),
-        ("msg_rate_out", "msgRateOut"),
-        ("msg_rate_redeliver", "msgRateRedeliver"),
-        ("msg_ack_rate", "messageAckRate"),
-    )
-    for suffix, field in of_subscription:
-        _family(out, f"pulsar_subscription_{suffix}", labels, "subscription", tree["subscriptions"], field)
+    subscriptions = {
+        # only topics that are not persistent drop messages
+        name: {**one, "consumersCount": len(one["consumers"]), "msgDropRate": 0.0}
+        for name, one in tree["subscriptions"].items()
+    }
+    for name, field in OF_SUBSCRIPTION:
+        _family(out, name, labels, "subscription", subscriptions, field)
+    _throttled(out, labels, subscriptions)
     of_replicator = (
         ("rate_in", "msgRateIn"),
         ("rate_out", "msgRateOut"),
@@ -170,6 +197,18 @@ def _family(
         out.type(name, "gauge")
     for member, fields in members.items():
         out.sample(name, {**labels, label: member}, _plain(fields[field]))
+
+
+def _throttled(out: Exposition, labels: dict[str, str], members: dict[str, dict[str, Any]]) -> None:
+    """Times that a dispatch rate limit held a subscription's dispatcher back, by the limit."""
+    for unit, field in (("msg", "Msg"), ("bytes", "Bytes")):
+        name = f"pulsar_subscription_dispatch_throttled_{unit}_events"
+        if members:
+            out.type(name, "gauge")
+        for member, fields in members.items():
+            for reason in ("subscription", "topic", "broker"):
+                value = fields[f"dispatchThrottled{field}EventsBy{reason.title()}Limit"]
+                out.sample(name, {**labels, "subscription": member, "reason": reason}, _plain(value))
 
 
 def _plain(value: float | int | bool) -> str:

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.storage.roles import TopicInCluster
 
 RATE_WINDOW_US = 10_000_000
-ADVANCED = ("acknowledgement", "update")
-"""Reasons of a moved mark-delete that a broker notes in lastMarkDeleteAdvancedTimestamp."""
+ADVANCED = ("acknowledgement", "expiry", "update")
+"""Reasons of a moved mark-delete that a broker notes in lastMarkDeleteAdvancedTimestamp.
+
+Skip, clear and reset are not among them (`PersistentSubscription`, `PersistentMessageExpiryMonitor`).
+"""
 
 _ZERO_OF_TOPIC = (
     "publishRateLimitedTimes",

@@ -58,6 +58,7 @@ class BaseCluster(Generic[TopicT]):
         # read when brokers start
         self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")
         self.crashed_at_us: int | None = None
+        self.proxy_up = False  # its brokers are down, and a proxy in front of them accepts connections
 
     def _first_ledger(self) -> int:
         return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
@@ -89,6 +90,11 @@ class BaseCluster(Generic[TopicT]):
     @property
     def up(self) -> bool:
         return self.state == UP
+
+    @property
+    def accepts_connections(self) -> bool:
+        """Whether a TCP connect to its service URL succeeds: all that a probe tests."""
+        return self.up or self.proxy_up
 
     def add_topic(self, base: str, name: str, partition: int) -> TopicT:
         """Create a topic (or partition) here; the caller loads it."""
@@ -168,7 +174,7 @@ class BaseCluster(Generic[TopicT]):
 
     def restart(self, cause: int) -> int:
         """Restart from persisted state; every topic is loaded again."""
-        self.state = UP
+        self.state, self.proxy_up = UP, False
         self.creates_remotely = self.setting("createTopicToRemoteClusterForReplication")
         seq = self.runtime.note("cluster.restarted", cause, self.number)
         for topic in self.topics.values():

@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
+from simulator.trace.registry import NULL
 
 TTL = "ttlDurationDefaultInSeconds"
 _SECOND_US = 1_000_000
@@ -67,6 +68,7 @@ class ExpiredMessages(Check):
             self.since = changes[0][0]
         if self.since == NEVER_SEQ:
             return
+        stretch.read_more("cause_seq")
         self._keep(stretch)
         first = stretch.first
         for seq, *change in (*changes, (stretch.last,)):
@@ -113,9 +115,9 @@ class ExpiredMessages(Check):
             "at_us", "cluster", "topic", "producer", "sequence_id"
         )
         rows = _between(stretch.of("message.expired"), first, last)
-        expired = rows.take(rows["batch_index"] <= 0).records(
-            "at_us", "cluster", "topic", "producer", "sequence_id"
-        )
+        # rows that a command caused are an operator's: subscription.expire-messages needs no time to live
+        by_ttl = (rows["batch_index"] <= 0) & (rows["cause_seq"] == NULL)
+        expired = rows.take(by_ttl).records("at_us", "cluster", "topic", "producer", "sequence_id")
         for row in (*(one for one in passed if stretch.name(one[4]) not in self.batching), *expired):
             yield from self._too_early(stretch, *row)
         skipped = _between(stretch.of("shadow.entry-skipped"), first, last)

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
+import numpy as np
+
 from simulator.checks.check import Check
 from simulator.checks.stretch import Rows, Stretch, position, position_words
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
@@ -36,6 +38,8 @@ _TRIMMED, _COMPLETED, _CREATED = (
     CODE["snapshot.completed"],
     CODE["subscription.created"],
 )
+_PASSED = ("expired", "cleared", "skipped", "expire-messages")
+"""Reasons of `message.not-replicated` for messages that were meant for the peer."""
 _APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
 
 
@@ -160,8 +164,6 @@ class SafeUpdate(Check):
 
 
 def _never_sent(stretch: Stretch) -> Rows:
-    """Messages that a replicator skipped as expired, or that an operator truncated before they were sent."""
+    """Messages that a replicator skipped as expired, or that an operator's command passed before the send."""
     rows = stretch.of("message.not-replicated")
-    return rows.take(
-        (rows["reason"] == stretch.number("expired")) | (rows["reason"] == stretch.number("cleared"))
-    )
+    return rows.take(np.isin(rows["reason"], [stretch.number(reason) for reason in _PASSED]))

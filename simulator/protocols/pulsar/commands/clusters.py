@@ -20,6 +20,7 @@ def crash(runtime: Pulsar, arguments: dict, begin: Begin, state: str = "down") -
     if cluster.state == LOST or (state == "down" and cluster.state != UP):
         raise CommandError("not-up", f"{cluster.name} is {cluster.state}", "crash a cluster that is up")
     cause = cluster.crash(begin(), state, arguments.get("fault", HOST))
+    cluster.proxy_up = arguments.get("proxy", False)
     if not arguments.get("clients", True):
         return
     for consumer in runtime.consumers.values():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from simulator.protocols.pulsar.broker.base_cluster import LOST
 from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
 from simulator.scenarios.commands import CommandError
+from simulator.scenarios.names import base_of
 from simulator.scenarios.problems import suggestion
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ def full_name(runtime: Pulsar, base: str, name: str | None = None) -> str:
     return full_topic_name(runtime.scenario.topics[base].namespace, name or base)
 
 
+def full_log_name(runtime: Pulsar, name: str) -> str:
+    """A topic, or a partition, as in Pulsar's errors."""
+    return full_name(runtime, base_of(runtime.scenario.topics, name), name)
+
+
 def topics_of(runtime: Pulsar, cluster: str, name: str) -> list[Topic]:
     """The logs of a topic, or the log of a partition, in a cluster that is up."""
     found = [
@@ -66,6 +72,16 @@ def topics_of(runtime: Pulsar, cluster: str, name: str) -> list[Topic]:
             "no-topic", f"{cluster} does not have the topic {name}", "name a cluster of the topic's list"
         )
     return found
+
+
+def at_a_broker(topics: list[Topic], arguments: dict) -> None:
+    """Refuse a command whose topics are not all loaded."""
+    if not all(topic.loaded for topic in topics):
+        raise CommandError(
+            "not-loaded",
+            f"{arguments['topic']} is at no broker of {arguments['cluster']}",
+            "wait until it is loaded",
+        )
 
 
 def subscriptions_of(runtime: Pulsar, arguments: dict) -> list[Subscription]:

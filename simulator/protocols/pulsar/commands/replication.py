@@ -1,13 +1,21 @@
-"""Commands about replication lists, of all clusters at once or of a topic in one cluster.
+"""Commands about replication: lists, of all clusters at once or of a topic in one cluster, and cursors.
 
 Codes are the HTTP status that pulsar-admin would get.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.commands.named import cluster_up, topic_here
+from simulator.protocols.pulsar.commands.named import (
+    at_a_broker,
+    cluster_up,
+    full_log_name,
+    topic_here,
+    topics_of,
+)
+from simulator.protocols.pulsar.commands.subscriptions import not_issued
 from simulator.protocols.pulsar.commands.topic_shapes import copies_requests
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.protocols.pulsar.creation.policies import GLOBAL, LOCAL
@@ -20,6 +28,9 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+_SECOND_US = 1_000_000
 
 
 def remove_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -94,6 +105,107 @@ def add_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
                     if peer not in topic.replicators:
                         topic.add_replicator(peer, cause).start(cause)
                 topic.evaluate_controller(cause)
+
+
+def skip(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """replication.skip: over the next entries without receipt, markers included."""
+    if (runtime.clusters[arguments["cluster"]].shape(arguments["topic"]) or 0) > 0:
+        raise CommandError(
+            "405", "Skip messages on a partitioned topic is not allowed", "name one of its partitions"
+        )
+    found = _replicators(runtime, arguments, "Replicator not found")
+    runtime.in_portions(_skip(found, arguments["count"], begin(code="204")))
+
+
+def _skip(found: list[Replicator], count: int, cause: int) -> Iterator[int]:
+    for replicator in found:
+        replicator.settle()
+        last = yield from retention.after_skipping(replicator.topic, replicator.cursor, count)
+        yield from _pass_over(replicator, last, "skipped", cause)
+
+
+def clear(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """replication.clear: to the end of the log."""
+    found = _replicators(runtime, arguments, _no_subscription(runtime, arguments))
+    runtime.in_portions(_clear(found, begin(code="204")))
+
+
+def _clear(found: list[Replicator], cause: int) -> Iterator[int]:
+    for replicator in found:
+        yield from _pass_over(replicator, replicator.topic.log.length - 1, "cleared", cause)
+
+
+def expire_messages(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """replication.expire-messages: by age only.
+
+    The request by position looks for a subscription before it looks for a replicator
+    (`PersistentTopicsBase.internalExpireMessagesNonPartitionedTopicByPosition`).
+    """
+    found = _replicators(runtime, arguments, "Replicator not found")
+    if "position" in arguments:
+        raise CommandError("404", _no_subscription(runtime, arguments), "give expireTime instead")
+    age_us = arguments["expireTime_us"] // _SECOND_US * _SECOND_US
+    found = [one for one in found if _may_expire(one, age_us)]
+    if not found:
+        raise not_issued(runtime, arguments["topic"], _cursor_name(arguments))
+    runtime.in_portions(_expire_messages(found, runtime.now_us - age_us, begin(code="204")))
+
+
+def _may_expire(replicator: Replicator, age_us: int) -> bool:
+    """The condition of `PersistentReplicator.expireMessages`."""
+    topic, cursor = replicator.topic, replicator.cursor_now()
+    return cursor.backlog(topic.log.length) > 0 and not retention.nearly_caught_up(topic, cursor, age_us)
+
+
+def _expire_messages(found: list[Replicator], limit_us: int, cause: int) -> Iterator[int]:
+    for replicator in found:
+        replicator.settle()
+        last = yield from retention.newest_published_before(
+            replicator.topic, replicator.cursor.mark_delete, limit_us
+        )
+        yield from _pass_over(replicator, last, "expire-messages", cause)
+
+
+def _pass_over(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
+    before = replicator.cursor.mark_delete
+    ledger = replicator.border.position(before)[0]
+    yield from retention.pass_over_replication(replicator, last, reason, cause)
+    replicator.receipts.persist_if_due(replicator.runtime.now_us)
+    retention.trim_if_switched(replicator.topic, ledger, before, replicator.cursor.mark_delete, cause)
+
+
+def reset(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """replication.reset: always refused, because a replicator is no subscription (#15466)."""
+    partitions = runtime.clusters[arguments["cluster"]].shape(arguments["topic"]) or 0
+    _replicators(runtime, arguments, _no_subscription(runtime, arguments))
+    if partitions > 0 and "position" in arguments:
+        raise CommandError(
+            "405", "Reset-cursor at position is not allowed for partitioned-topic", "name a partition"
+        )
+    raise CommandError(
+        "404",
+        _no_subscription(runtime, arguments),
+        "remove the cluster from the replication list and add it with replicationStartAt earliest",
+    )
+
+
+def _replicators(runtime: Pulsar, arguments: dict, absent: str) -> list[Replicator]:
+    """The replicators of the arguments, one for each log of the topic; 404 without any."""
+    topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
+    at_a_broker(topics, arguments)
+    found = [topic.replicators[arguments["to"]] for topic in topics if arguments["to"] in topic.replicators]
+    if not found:
+        raise CommandError("404", absent, f"name a cluster that {arguments['topic']} replicates to")
+    return found
+
+
+def _cursor_name(arguments: dict) -> str:
+    return f"pulsar.repl.{arguments['to']}"
+
+
+def _no_subscription(runtime: Pulsar, arguments: dict) -> str:
+    topic = full_log_name(runtime, arguments["topic"])
+    return f"Subscription {_cursor_name(arguments)} not found for topic {topic}"
 
 
 def set_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -258,6 +370,10 @@ def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
 HANDLERS: dict[str, Handler] = {
     "replication.remove-cluster": remove_cluster,
     "replication.add-cluster": add_cluster,
+    "replication.skip": skip,
+    "replication.clear": clear,
+    "replication.expire-messages": expire_messages,
+    "replication.reset": reset,
     "topic.set-replication-clusters": set_list,
     "topic.remove-replication-clusters": remove_list,
 }

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.commands.named import cluster_up, subscriptions_of, topics_of
+from simulator.protocols.pulsar.commands.named import (
+    at_a_broker,
+    cluster_up,
+    full_log_name,
+    full_name,
+    subscriptions_of,
+    topics_of,
+)
 from simulator.protocols.pulsar.failover.failover import AutomaticFailover, Failover
 from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
@@ -14,7 +21,10 @@ from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
+
+_SECOND_US = 1_000_000
 
 
 def reset(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -55,12 +65,7 @@ def skip(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 def _skip(subscriptions: list[Subscription], count: int, cause: int) -> Iterator[int]:
     for subscription in subscriptions:
-        index, left = subscription.cursor.mark_delete, count
-        while left and index + 1 < subscription.topic.log.length:
-            index += 1
-            left -= not subscription.cursor.is_acknowledged(index)
-            if index % retention.LOOKED_AT_ONCE == 0:
-                yield retention.LOOKED_AT_ONCE // 10
+        index = yield from retention.after_skipping(subscription.topic, subscription.cursor, count)
         yield from _move_over(subscription, index, "skip", cause)
 
 
@@ -79,6 +84,72 @@ def _move_over(subscription: Subscription, index: int, reason: str, cause: int) 
     if index > subscription.cursor.mark_delete:
         yield from retention.pass_over(subscription, index, "message.skipped", cause, reason)
         subscription.pass_over_to(index, reason, cause)
+
+
+def expire_messages(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """subscription.expire-messages: by age, or up to a position (`PersistentTopicsBase`)."""
+    name, cluster = arguments["subscription"], arguments["cluster"]
+    base = runtime.subscriptions[name].topic
+    topics = topics_of(runtime, cluster, base)
+    at_a_broker(topics, {**arguments, "topic": base})
+    found = [topic.subscriptions[name] for topic in topics if name in topic.subscriptions]
+    if not found:
+        raise CommandError(
+            "404",
+            f"Subscription {name} not found for topic {full_name(runtime, base)}",
+            "create it, or let a consumer subscribe there",
+        )
+    if "position" in arguments:
+        last = expiry_position(runtime, topics, arguments, name)
+        runtime.in_portions(retention.expire_to(found[0], last, begin(code="204")))
+        return
+    seconds = arguments["expireTime_us"] // _SECOND_US
+    found = [one for one in found if retention.may_expire(one, seconds * _SECOND_US)]
+    if not found:
+        raise not_issued(runtime, base, name)
+    runtime.in_portions(_expire_messages(found, runtime.now_us - seconds * _SECOND_US, begin(code="204")))
+
+
+def _expire_messages(found: list[Subscription], limit_us: int, cause: int) -> Iterator[int]:
+    for subscription in found:
+        yield from retention.expire_published_before(subscription, limit_us, cause)
+
+
+def not_issued(runtime: Pulsar, topic: str, cursor: str) -> CommandError:
+    """The response when no log of a topic has a cursor whose messages are looked at."""
+    return CommandError(
+        "409",
+        (
+            f"Expire message by timestamp not issued on topic {full_log_name(runtime, topic)} for "
+            f"subscription {cursor} due to ongoing message expiration not finished or subscription almost "
+            "catch  up. If it's performed on a partitioned topic operation might succeeded on other "
+            "partitions, please check stats of individual partition."
+        ),
+        f"wait for a backlog of {retention.BACKLOG_TO_EXPIRE:,} entries, or for an oldest entry that is 1.5 "
+        "times as old",
+    )
+
+
+def expiry_position(runtime: Pulsar, topics: list[Topic], arguments: dict, cursor: str) -> int:
+    """The last entry up to which messages are to expire; refuses what has no such entry."""
+    if topics[0].partition >= 0:
+        raise CommandError(
+            "405",
+            "Expire message at position is not supported for partitioned-topic",
+            "give expireTime instead",
+        )
+    place, log = parse_position(arguments["position"]), topics[0].log
+    if place > log.last_confirmed:
+        raise CommandError(
+            "409",
+            (
+                f"Expire message by position not issued on topic {full_name(runtime, topics[0].base)} for "
+                f"subscription {cursor} due to ongoing message expiration not finished or invalid message "
+                "position provided."
+            ),
+            "give a position at or below {}:{}, the topic's last".format(*log.last_confirmed),
+        )
+    return log.index_of(*place)
 
 
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -220,6 +291,7 @@ HANDLERS: dict[str, Handler] = {
     "subscription.reset": reset,
     "subscription.skip": skip,
     "subscription.clear": clear,
+    "subscription.expire-messages": expire_messages,
     "subscription.create": create,
     "subscription.delete": delete,
     "subscription.replicate": replicate,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.protocols.pulsar.commands.named import broker_of, topics_of
+from simulator.protocols.pulsar.commands.named import at_a_broker, broker_of, topics_of
 from simulator.protocols.pulsar.shadow.storage import NO_DRIVER, driver_of
 from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
@@ -81,7 +81,7 @@ def terminate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             f"{arguments['topic']} replicates to other clusters",
             "take them off its replication list first",
         )
-    _at_a_broker(topics, arguments)
+    at_a_broker(topics, arguments)
     cause = begin()
     for topic in topics:
         topic.terminate(cause)
@@ -91,7 +91,7 @@ def truncate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.truncate: move every cursor to the end, then delete all ledgers but the open one."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "truncated")
-    _at_a_broker(topics, arguments)
+    at_a_broker(topics, arguments)
     runtime.in_portions(_truncate(topics, begin()))
 
 
@@ -103,7 +103,7 @@ def _truncate(topics: list[Topic], cause: int) -> Iterator[int]:
                 yield from retention.pass_over(subscription, last, "message.skipped", cause, "truncate")
                 subscription.acknowledge_up_to(last, "clear", cause)
         for replicator in topic.replicators.values():
-            retention.clear_replication(replicator, cause)
+            yield from retention.pass_over_replication(replicator, topic.log.length - 1, "cleared", cause)
         for shadow_replicator in topic.shadows.replicators.values():
             shadow_replicator.pushed_to(topic.log.length)
         retention.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
@@ -113,7 +113,7 @@ def offload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.offload: its closed ledgers, all at once."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "offloaded")
-    _at_a_broker(topics, arguments)
+    at_a_broker(topics, arguments)
     driver = driver_of(topics[0])
     if driver == NO_DRIVER:
         raise CommandError(
@@ -125,15 +125,6 @@ def offload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             topic.log.ledgers[:-1], driver, arguments["deleteFromBookies"], cause
         ):
             topic.shadows.ledgers_changed(cause)
-
-
-def _at_a_broker(topics: list[Topic], arguments: dict) -> None:
-    if not all(topic.loaded for topic in topics):
-        raise CommandError(
-            "not-loaded",
-            f"{arguments['topic']} is at no broker of {arguments['cluster']}",
-            "wait until it is loaded",
-        )
 
 
 def _writes_ledgers(topics: list[Topic], what: str) -> None:

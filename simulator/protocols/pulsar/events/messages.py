@@ -45,7 +45,7 @@ MESSAGES: tuple[EventType, ...] = (
         "message.not-replicated",
         ("cluster", "peer", "topic", "producer", "sequence_id", "reason"),
         "data",
-        "passed over by the replicator (replicate_to, expired, cleared)",
+        "never sent: replicate_to, expired, or an operator's command (cleared, skipped, expire-messages)",
     ),
     EventType(
         25,

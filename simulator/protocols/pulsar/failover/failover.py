@@ -188,7 +188,7 @@ class AutomaticFailover:
     def probe(self, _argument: None) -> None:
         """Probe at the end of the interval."""
         clusters = self.runtime.clusters
-        up = {service: clusters[name].up for service, name in self.clusters.items()}
+        up = {service: clusters[name].accepts_connections for service, name in self.clusters.items()}
         left = self.clusters[self.probing.in_use]
         to = self.probing.probed(up, self.runtime.now_us)
         if to is not None:

@@ -45,9 +45,10 @@ class Receipts:
         cursor.acknowledge(index)
         if self.runtime.now_us - cursor.last_persist_us >= PERSIST_INTERVAL_US:
             self.settle(self.runtime.now_us)  # a write includes every receipt that has arrived
-            self._persist_if_due(self.runtime.now_us)
+            self.persist_if_due(self.runtime.now_us)
 
-    def _persist_if_due(self, now_us: int) -> None:
+    def persist_if_due(self, now_us: int) -> None:
+        """Write the cursor, unless it was written less than a second ago."""
         if now_us - self.cursor.last_persist_us >= PERSIST_INTERVAL_US:
             self.cursor.persist(now_us)
 
@@ -67,7 +68,7 @@ class Receipts:
                 write_us = self.cursor.last_persist_us + PERSIST_INTERVAL_US
                 taken = min(due, max(taken, int(np.searchsorted(receipts_us, write_us))) + 1)
                 self.cursor.mark_delete_to(int(indices[taken - 1]))
-                self._persist_if_due(int(receipts_us[taken - 1]))
+                self.persist_if_due(int(receipts_us[taken - 1]))
         self.pending.extend(zip(indices[taken:].tolist(), receipts_us[taken:].tolist(), strict=True))
 
     def settle(self, now_us: int) -> None:

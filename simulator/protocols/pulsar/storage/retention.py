@@ -6,7 +6,7 @@ retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `retention_timers`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -281,28 +281,59 @@ def expire(topic: TopicOfLog) -> Iterator[int]:
         return
     limit_us = topic.runtime.now_us - ttl_us
     for subscription in tuple(topic.subscriptions.values()):
-        last = subscription.cursor.mark_delete
-        if subscription.dispatcher.sessions and _nearly_caught_up(topic, subscription.cursor):
-            continue
-        while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
-            last += 1
-            if last % LOOKED_AT_ONCE == 0:
-                yield LOOKED_AT_ONCE // 10
-        if last > subscription.cursor.mark_delete:
-            yield from pass_over(subscription, last, "message.expired", NULL)
-            subscription.pass_over_to(last, "expiry", NULL)
+        if may_expire(subscription, ttl_us):
+            yield from expire_published_before(subscription, limit_us, NULL)
     for replicator in topic.replicators.values():
         _expire_for(replicator, limit_us)
 
 
-def _nearly_caught_up(topic: TopicOfLog, cursor: Cursor) -> bool:
+def may_expire(subscription: SubscriptionOfLog, ttl_us: int) -> bool:
+    """Whether the broker looks for expired messages (`PersistentSubscription.expireMessages`)."""
+    topic, cursor = subscription.topic, subscription.cursor
+    return cursor.backlog(topic.log.length) > 0 and not (
+        subscription.dispatcher.sessions and nearly_caught_up(topic, cursor, ttl_us)
+    )
+
+
+def expire_published_before(subscription: SubscriptionOfLog, limit_us: int, cause: int) -> Iterator[int]:
+    """Expire a subscription's oldest entries that were published before an instant, in portions."""
+    last = yield from newest_published_before(subscription.topic, subscription.cursor.mark_delete, limit_us)
+    yield from expire_to(subscription, last, cause)
+
+
+def expire_to(subscription: SubscriptionOfLog, last: int, cause: int) -> Iterator[int]:
+    """Expire everything up to entry `last` that is not acked, in portions."""
+    if last > subscription.cursor.mark_delete:
+        yield from pass_over(subscription, last, "message.expired", cause)
+        subscription.pass_over_to(last, "expiry", cause)
+
+
+def newest_published_before(
+    topic: TopicInCluster, mark_delete: int, limit_us: int
+) -> Generator[int, None, int]:
+    """The last entry after `mark_delete` that was published before an instant; `mark_delete` without one.
+
+    It stops at the first that was not. Yields between portions.
+    """
+    last = mark_delete
+    while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
+        last += 1
+        if last % LOOKED_AT_ONCE == 0:
+            yield LOOKED_AT_ONCE // 10
+    return last
+
+
+def nearly_caught_up(topic: TopicInCluster, cursor: Cursor, ttl_us: int) -> bool:
     """Whether a cursor with consumers is not expired yet.
 
-    It has a small backlog, and its oldest entry is not past 1.5 times the TTL, in whole seconds.
+    It has a small backlog, and its oldest entry is not past 1.5 times the TTL, in whole seconds. Without a
+    TTL no entry is (`PersistentTopic.isOldestMessageExpired`).
     """
-    oldest, patience_us = cursor.mark_delete + 1, topic.hot.ttl_us // _SECOND_US * 3 // 2 * _SECOND_US
+    oldest, patience_us = cursor.mark_delete + 1, ttl_us // _SECOND_US * 3 // 2 * _SECOND_US
     return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
-        oldest >= topic.log.length or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
+        oldest >= topic.log.length
+        or not patience_us
+        or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
     )
 
 
@@ -310,7 +341,7 @@ def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
     """Expire a replication cursor's oldest entries (replicateEntries)."""
     replicator.settle()
     topic, cursor = replicator.topic, replicator.cursor
-    if _nearly_caught_up(topic, cursor):
+    if nearly_caught_up(topic, cursor, topic.hot.ttl_us):
         return
     last = cursor.mark_delete
     while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
@@ -324,25 +355,56 @@ def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
         replicator.read_index = max(replicator.read_index, last + 1)
 
 
-def clear_replication(replicator: ReplicatorOfLog, cause: int) -> None:
-    """Clear a replication cursor's backlog: entries now in the log and not on the wire are never sent."""
+def pass_over_replication(replicator: ReplicatorOfLog, last: int, reason: str, cause: int) -> Iterator[int]:
+    """Move a replication cursor past the entries up to `last`, in portions: they are never sent again.
+
+    Entries on the wire still arrive, unless their connection breaks (`ManagedCursorImpl.asyncMarkDelete`
+    moves the read position and cancels nothing).
+    """
     replicator.settle()
-    topic, cursor, runtime = replicator.topic, replicator.cursor, replicator.runtime
-    last = topic.log.length - 1
-    for index, message, _batch_index in messages_between(topic, cursor.mark_delete + 1, last + 1):
-        if runtime.messages.origin[message] == replicator.origin_index and not cursor.is_acknowledged(index):
-            runtime.note(
-                "message.not-replicated",
-                cause,
-                topic.cluster.number,
-                replicator.peer_number,
-                topic.number,
-                runtime.messages.producer[message],
-                runtime.messages.sequence_id[message],
-                "cleared",
-            )
+    topic, cursor = replicator.topic, replicator.cursor
+    first = max(cursor.mark_delete + 1, topic.log.first_kept)
+    for begin in range(first, last + 1, PORTION_ENTRIES):
+        end = min(begin + PORTION_ENTRIES, last + 1)
+        for index, message, _batch_index in messages_between(topic, begin, end):
+            _note_not_replicated(replicator, index, message, reason, cause)
+        if end <= last:
+            yield PORTION_ENTRIES
     if cursor.mark_delete_to(last):
         replicator.read_index = max(replicator.read_index, last + 1)
+
+
+def _note_not_replicated(
+    replicator: ReplicatorOfLog, index: int, message: int, reason: str, cause: int
+) -> None:
+    topic, messages = replicator.topic, replicator.runtime.messages
+    if messages.origin[message] != replicator.origin_index or replicator.cursor.is_acknowledged(index):
+        return
+    replicate_to = messages.replicate_to[message]
+    replicator.runtime.note(
+        "message.not-replicated",
+        cause,
+        topic.cluster.number,
+        replicator.peer_number,
+        topic.number,
+        messages.producer[message],
+        messages.sequence_id[message],
+        "replicate_to" if replicate_to != -1 and not replicate_to & replicator.peer_bit else reason,
+    )
+
+
+def after_skipping(topic: TopicInCluster, cursor: Cursor, count: int) -> Generator[int, None, int]:
+    """The last of the next `count` entries that are not acked, markers included; yields between portions.
+
+    The source is `ManagedCursorImpl.asyncSkipEntries` with IndividualDeletedEntries.Exclude.
+    """
+    index, left = cursor.mark_delete, count
+    while left and index + 1 < topic.log.length:
+        index += 1
+        left -= not cursor.is_acknowledged(index)
+        if index % LOOKED_AT_ONCE == 0:
+            yield LOOKED_AT_ONCE // 10
+    return index
 
 
 def published_us(topic: TopicInCluster, index: int) -> int:

@@ -173,6 +173,7 @@ class ReplicatorOfLog(Protocol):
     read_index: int
     origin_index: int
     peer_number: int
+    peer_bit: int
 
     @property
     def connected(self) -> bool:

@@ -200,7 +200,7 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
         f"{row['cluster']} starts replicating to {row['peer']}, after {_at(row)}."
     ),
     ("lost", "message.not-replicated"): lambda case, row: (
-        f"{row['cluster']} does not replicate it to {row['peer']}."
+        f"{row['cluster']} does not replicate it to {row['peer']} ({row['reason'].replace('-', ' ')})."
     ),
     ("lost", "message.deduplicated"): lambda case, row: (
         f"{row['cluster']} drops it by message deduplication."

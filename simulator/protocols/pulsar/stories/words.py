@@ -271,7 +271,10 @@ WHY: dict[tuple[str, str], str] = {
     (
         "never_replicated",
         "passed-over",
-    ): "The replicator skipped it: it is not meant for {to}, or it had expired.",
+    ): (
+        "The replicator skipped it: it is not meant for {to}, it had expired, or an operator moved the "
+        "replication cursor past it."
+    ),
     ("never_replicated", "deduplicated"): "Message deduplication in {to} dropped it.",
     ("never_replicated", "removed-at-origin"): "It was deleted in its source region before it was sent.",
 }

@@ -43,6 +43,7 @@ DECLARED: tuple[Command, ...] = (
     *clusters.MARKERS,
     *subscriptions.CURSORS,
     *replication.CLUSTERS,
+    *replication.CURSORS,
     *topic_shapes.GROW,
     *clusters.SETTINGS,
     *topics.STORAGE,

@@ -7,6 +7,7 @@ from functools import partial
 from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios.command import Command
 from simulator.scenarios.key import Key
+from simulator.scenarios.limits import LARGEST_COUNT
 
 command = partial(Command, protocol=PULSAR)
 """Declares a command of Pulsar."""
@@ -20,3 +21,10 @@ PARTITION = Key("topic", "topic-or-partition", "which topic, or one partition of
 SUBSCRIPTION = Key("subscription", "subscription", "which subscription", required=True)
 ROLE = Key("role", "role", "who asks; without it a superuser")
 ADMIN_CLUSTER = Key("cluster", "cluster", "cluster whose admin service gets the request", required=True)
+COUNT = Key(
+    "count", "integer", "how many messages", required=True, minimum=1, maximum=LARGEST_COUNT, begin=10
+)
+EXPIRE_TIME = Key(
+    "expireTime", "duration", "older than this, in whole seconds as in pulsar-admin", begin="60s"
+)
+EXPIRE_POSITION = Key("position", "entry-position", "ledger:entry up to which they expire")

@@ -48,6 +48,14 @@ LIVES: tuple[Command, ...] = (
                 "the region's producers and consumers die with it; false: they live and try again",
                 default=True,
             ),
+            Key(
+                "proxy",
+                "boolean",
+                (
+                    "true: a proxy or load balancer in front of the brokers stays up and accepts "
+                    "connections, so the probes of AutoClusterFailover succeed"
+                ),
+            ),
         ),
         refusals=("not-up",),
         label="crash a cluster",
@@ -64,6 +72,16 @@ LIVES: tuple[Command, ...] = (
                 "What its brokers had not written and what is in flight is lost.",
             ),
             When("clients", {"false": " Its clients keep running and cannot reach it."}),
+            When(
+                "proxy",
+                {
+                    "true": (
+                        " Its proxy accepts connections, and no lookup through it is answered: clients "
+                        "retry, sends time out, and AutoClusterFailover does not move, because its probe is "
+                        "only a TCP connect."
+                    )
+                },
+            ),
         ),
     ),
     command(

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, SUBSCRIPTION, command
+from simulator.protocols.pulsar.commands.declared.arguments import (
+    CLUSTER,
+    COUNT,
+    EXPIRE_POSITION,
+    EXPIRE_TIME,
+    SUBSCRIPTION,
+    command,
+)
 from simulator.scenarios.command import Command, Objection
 from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
-from simulator.scenarios.limits import LARGEST_COUNT
 
 
 def _leaves(values: Mapping[str, Any]) -> Objection | None:
@@ -17,10 +23,6 @@ def _leaves(values: Mapping[str, Any]) -> Objection | None:
         return None
     return Objection("to", "is the cluster that they leave", "name another cluster")
 
-
-_COUNT = Key(
-    "count", "integer", "how many messages", required=True, minimum=1, maximum=LARGEST_COUNT, begin=10
-)
 
 _FAIL_OVER = (
     SUBSCRIPTION,
@@ -82,7 +84,7 @@ CURSORS: tuple[Command, ...] = (
     command(
         "subscription.skip",
         "move a cursor over the next messages",
-        (SUBSCRIPTION, CLUSTER, _COUNT),
+        (SUBSCRIPTION, CLUSTER, COUNT),
         refusals=("cluster-down", "no-subscription", "no-topic"),
         label="skip messages",
         consequence=(
@@ -97,6 +99,27 @@ CURSORS: tuple[Command, ...] = (
         refusals=("cluster-down", "no-subscription", "no-topic"),
         label="clear a backlog",
         consequence="The backlog of {subscription} in {cluster} is skipped without being read.",
+    ),
+    command(
+        "subscription.expire-messages",
+        "expire a subscription's oldest messages, as pulsar-admin topics expire-messages",
+        (SUBSCRIPTION, CLUSTER, EXPIRE_TIME, EXPIRE_POSITION),
+        one_of=("expireTime", "position"),
+        refusals=("404", "405", "409", "cluster-down", "no-topic", "not-loaded"),
+        label="expire messages",
+        consequence=(
+            When(
+                "position",
+                {
+                    "": (
+                        "The oldest messages of {subscription} in {cluster}, up to the first that was "
+                        "published less than {expireTime|that long} ago, are not delivered any more."
+                    )
+                },
+                "Messages of {subscription} in {cluster} up to {position} are not delivered any more.",
+            ),
+            " They count as expired, not as lost. No update tells the other regions.",
+        ),
     ),
     command(
         "subscription.create",

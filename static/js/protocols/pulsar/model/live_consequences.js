@@ -22,6 +22,10 @@ export const LIVE_CONSEQUENCES = {
     const backlog = topicView(state, cluster, watched.topic)?.subscriptions?.[subscription]?.backlog ?? 0;
     return [subscription && cluster ? `${counted(backlog, "entry", "entries")} of ${subscription} in ${cluster} are skipped without being read.` : declared];
   },
+  "replication.clear": (declared, { cluster, topic, to }, state) => {
+    const backlog = topicView(state, cluster, topic)?.replicators?.[to]?.backlog;
+    return [declared, backlog === undefined ? "" : `${counted(backlog, "entry", "entries")}, markers and messages of other regions among them.`];
+  },
   "migration.advance": (declared, { tenant }, state) => [declared, costWords(tenant, state)],
   "migration.switch": (declared, { tenant }, state) => [declared, costWords(tenant, state)],
   // compares two arguments, which a declared text cannot do

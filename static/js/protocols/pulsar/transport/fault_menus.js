@@ -15,6 +15,7 @@ export function clusterMenu(state, watched, cluster) {
     ? [
         { says: "Crash now", key: "C", harm: true, command: { do: "cluster.crash", cluster } },
         { says: "Kill the broker processes", harm: true, command: killProcesses(cluster) },
+        { says: "Crash its brokers, proxy stays up", harm: true, command: { do: "cluster.crash", cluster, clients: false, proxy: true } },
         { says: "Lose it permanently", harm: true, command: { do: "cluster.lose", cluster } },
       ]
     : [{ says: "Restart", key: "R", command: { do: "cluster.restart", cluster } }];
@@ -31,7 +32,22 @@ export function clusterMenu(state, watched, cluster) {
   if (!alone) more.push({ says: "Drop the next marker…", form: { name: "marker.drop", preset: { cluster } } }, { says: "Delay the next marker…", form: { name: "marker.delay", preset: { cluster } } });
   const cursor = topic?.subscriptions?.[watched.subscription];
   const subscription = cursor ? [{ title: watched.subscription, items: subscriptionItems(watched, cluster, cursor, alone) }] : [];
-  return [{ title: cluster, items: [...life, ...more] }, ...subscription];
+  return [{ title: cluster, items: [...life, ...more] }, ...subscription, ...replicatorGroups(topic, watched, cluster)];
+}
+
+/** One group per replication cursor of the topic in the cluster. */
+function replicatorGroups(topic, watched, cluster) {
+  return Object.keys(topic?.replicators ?? {}).map((to) => {
+    const preset = { cluster, topic: watched.topic, to };
+    return {
+      title: `replication to ${to}`,
+      items: [
+        { says: "Skip messages…", form: { name: "replication.skip", preset } },
+        { says: "Clear the backlog", harm: true, command: { do: "replication.clear", ...preset } },
+        { says: "Expire messages…", form: { name: "replication.expire-messages", preset } },
+      ],
+    };
+  });
 }
 
 function subscriptionItems(watched, cluster, cursor, alone) {
@@ -40,7 +56,7 @@ function subscriptionItems(watched, cluster, cursor, alone) {
   if (cluster === watched.subject && watched.target !== null) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
   if (!alone) items.push({ says: cursor.replicated ? "Disable replication" : "Enable replication", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
   items.push({ says: "Reset…", form: { name: "subscription.reset", preset } }, { says: "Skip messages…", form: { name: "subscription.skip", preset } });
-  items.push({ says: "Clear the backlog", command: { do: "subscription.clear", ...preset } });
+  items.push({ says: "Clear the backlog", command: { do: "subscription.clear", ...preset } }, { says: "Expire messages…", form: { name: "subscription.expire-messages", preset } });
   return items;
 }
 
