@@ -277,6 +277,22 @@ def test_undo_opens_the_run_without_the_command(lab):
     )
 
 
+def test_a_replication_backlog_is_cleared_from_the_menu_of_its_region(lab):
+    lab.seek(3_000_000)
+    lab.page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-west -> us-east' })")
+    lab.until("state.view.links['us-west -> us-east'].state === 'cut'")
+    lab.seek(3_900_000)
+    lab.page.get_by_role("button", name="us-west", exact=True).click()
+    expect(lab.page.get_by_role("menuitem", name="Expire messages to us-east…")).to_be_visible()
+    clear = lab.page.get_by_role("menuitem", name="Clear the backlog to us-east")
+    clear.hover()
+    says = lab.page.locator(".menu-says")
+    expect(says).to_contain_text("skips its whole backlog")
+    expect(says).to_contain_text(re.compile(r"\d+ entries, markers"))
+    clear.click()
+    lab.until("state.view.clusters['us-west'].topics.orders.replicators['us-east'].backlog === 0")
+
+
 MARKER_IN_FLIGHT = """() => {
   const canvas = document.querySelector("[data-part=moving]");
   const box = canvas.getBoundingClientRect();

@@ -1,4 +1,4 @@
-"""Commands about replication: lists, of all clusters at once or of a topic in one cluster, and cursors.
+"""Commands about replication: lists of all clusters or of a topic in one cluster, and cursors.
 
 Codes are the HTTP status that pulsar-admin would get.
 """
@@ -119,7 +119,7 @@ def skip(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 def _skip(found: list[Replicator], count: int, cause: int) -> Iterator[int]:
     for replicator in found:
-        replicator.settle()
+        replicator.catch_up()
         last = yield from retention.after_skipping(replicator.topic, replicator.cursor, count)
         yield from _pass_over(replicator, last, "skipped", cause)
 
@@ -132,6 +132,7 @@ def clear(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 def _clear(found: list[Replicator], cause: int) -> Iterator[int]:
     for replicator in found:
+        replicator.catch_up()
         yield from _pass_over(replicator, replicator.topic.log.length - 1, "cleared", cause)
 
 
@@ -159,7 +160,7 @@ def _may_expire(replicator: Replicator, age_us: int) -> bool:
 
 def _expire_messages(found: list[Replicator], limit_us: int, cause: int) -> Iterator[int]:
     for replicator in found:
-        replicator.settle()
+        replicator.catch_up()
         last = yield from retention.newest_published_before(
             replicator.topic, replicator.cursor.mark_delete, limit_us
         )

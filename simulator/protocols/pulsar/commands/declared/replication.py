@@ -45,8 +45,8 @@ _CURSOR = (
     Key("to", "cluster", "cluster that it replicates to", required=True),
 )
 _NEVER_SENT = (
-    " Messages among them that were not sent yet never reach {to|the other cluster}: after a failover there "
-    "they count as lost (never replicated)."
+    " Messages among them that were not sent yet never reach {to|the other cluster}. After a failover there, "
+    "those that nobody acked count as lost (never replicated)."
 )
 
 CURSORS: tuple[Command, ...] = (

@@ -40,11 +40,11 @@ function replicatorGroups(topic, watched, cluster) {
   return Object.keys(topic?.replicators ?? {}).map((to) => {
     const preset = { cluster, topic: watched.topic, to };
     return {
-      title: `replication to ${to}`,
+      title: `replicator to ${to}`,
       items: [
-        { says: "Skip messages…", form: { name: "replication.skip", preset } },
-        { says: "Clear the backlog", harm: true, command: { do: "replication.clear", ...preset } },
-        { says: "Expire messages…", form: { name: "replication.expire-messages", preset } },
+        { says: `Skip messages to ${to}…`, form: { name: "replication.skip", preset } },
+        { says: `Clear the backlog to ${to}`, harm: true, command: { do: "replication.clear", ...preset } },
+        { says: `Expire messages to ${to}…`, form: { name: "replication.expire-messages", preset } },
       ],
     };
   });
