@@ -66,15 +66,15 @@ SAMPLES = {
 
 
 def sample(name):
-    """A command with every argument given."""
+    """A command with every argument given, of those that exclude each other the first."""
     arguments = {
         key.name: key.choices[0] if key.kind == "choice" else SAMPLES[key.kind]
         for key in COMMANDS[name].arguments
     }
     if name in ("subscription.fail-over", "cluster.migrate"):
         arguments["to"] = "b"
-    if name == "subscription.reset":
-        del arguments["time"]
+    for other in COMMANDS[name].one_of[1:]:
+        del arguments[other]
     return {"do": name, **arguments}
 
 
