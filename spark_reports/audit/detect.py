@@ -45,12 +45,12 @@ def sorted_by_format(
 def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: Mapping) -> tuple[str, bool]:
     """The format of a file, unless its name or the command says it, and whether it is read at once."""
     lines = first_lines(spark, file)
-    whole = _is_whole(lines, own == CSV)
-    if whole and file.size_bytes <= documents.DOCUMENT_MIB << 20:
-        lines = first_lines(spark, file._replace(whole=True))
+    if own is None and _is_statistics("\n".join(lines)):
+        return STATS_INTERNAL, False
+    whole = _is_whole(lines, own == CSV) or (own != CSV and _is_long_line(spark, file, lines))
+    if whole:
+        lines = first_lines(spark, _bounded(file._replace(whole=True), own or JSON_LINES))
     kind = own or format_of_lines(lines, mapping)
-    if kind is None and _begins_with_bracket(spark, file):
-        kind, whole = JSON_LINES, True
     if kind is None:
         raise AuditError(
             f"{file.path}: it is no log in a known format; formats are {', '.join(FORMATS)}. "
@@ -65,18 +65,20 @@ def _is_whole(lines: Sequence[str], cells: bool) -> bool:
         return True
     bare = [line for line in map(bare_line, lines) if line is not None]
     first = next((place for place, line in enumerate(bare) if documents.begin_of(line) is not None), None)
-    if cells or first is None or _object(bare[first]) is not None:
+    if cells or first is None or documents.is_search(bare[first]):
+        return not cells and first is not None
+    if _object(bare[first]) is not None:
         return False
     rest = bare[first:]
     return sum(_object(line) is not None for line in rest) * 2 < len(rest)
 
 
-def _begins_with_bracket(spark: SparkSession, file: InputFile) -> bool:
-    """Whether a file without recognised lines is one array, which may be too long for a line."""
-    if file.compressed or file.size_bytes <= documents.DOCUMENT_MIB << 20:
+def _is_long_line(spark: SparkSession, file: InputFile, lines: Sequence[str]) -> bool:
+    """Whether a file without recognised lines is JSON in a line that is too long to be sniffed."""
+    if any(_object(line) is not None for line in map(bare_line, lines) if line is not None):
         return False
-    first = spark.read.option("lineSep", "}").text(file.path).limit(1).collect()
-    return bool(first) and documents.begin_of(first[0]["value"]) is not None
+    first = first_lines(spark, file, end="}")
+    return bool(first) and documents.begin_of(first[0]) is not None
 
 
 def _bounded(file: InputFile, kind: str) -> InputFile:

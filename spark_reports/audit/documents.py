@@ -167,6 +167,11 @@ def values(text: str) -> Iterator[str]:
             place = stop + 1
 
 
+def is_search(line: str) -> bool:
+    """Whether a line begins a search response of Elasticsearch."""
+    return bool(_SEARCH_HITS.match(line))
+
+
 def _elements(text: str, begin: int) -> Generator[str, None, int]:
     """The elements of the array that begins here; returns where it ends."""
     place = begin + 1

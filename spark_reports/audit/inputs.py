@@ -75,12 +75,12 @@ def list_files(spark: SparkSession, paths: Sequence[str]) -> list[InputFile]:
     return files
 
 
-def first_lines(spark: SparkSession, file: InputFile) -> list[str]:
-    """The first lines of a text file, and of a `whole` one its first rows."""
+def first_lines(spark: SparkSession, file: InputFile, end: str | None = None) -> list[str]:
+    """The first lines of a text file, or its first texts up to `end`, and of a `whole` one its first rows."""
     if file.whole:
         rows = whole_rows(spark, [file], documents.UNPACKED_MIB, file.suffix not in ("csv", "tsv"))
     else:
-        rows = spark.read.option(_LINE_OPTION, SNIFFED_BYTES).text(file.path)
+        rows = spark.read.option(_LINE_OPTION, SNIFFED_BYTES).text(file.path, lineSep=end)
     return [row["value"] for row in rows.limit(SNIFFED_LINES).collect()]
 
 
@@ -88,7 +88,8 @@ def whole_rows(
     spark: SparkSession, files: Sequence[InputFile], expanded_mib: int, as_json: bool = True
 ) -> DataFrame:
     """The rows of files that are read at once: `value` and `file`."""
-    read = spark.read.format("binaryFile").load([file.path for file in files]).select("path", "content")
+    read = spark.read.format("binaryFile").load([file.path for file in files])
+    read = read.select(F.col("_metadata.file_path").alias("path"), "content")
     return read.mapInArrow(documents.Split(expanded_mib, as_json), "value string, file string")
 
 

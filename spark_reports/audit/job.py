@@ -168,7 +168,7 @@ class Audit:
     def _match_labels(self) -> None:
         """Give the same topic and partition to rows whose labels name the same one."""
         self._rename(labels.renamed(self.seen))
-        partly = labels.partly_labelled(self.good, self._by_position())
+        partly = labels.partly_labelled(self.good, self._positions_only())
         several = labels.in_several_partitions(self.rows, partly) if partly else {}
         whole = frozenset(partly) - frozenset(several)
         self._rename(labels.without_partition(self.seen, whole))
@@ -285,12 +285,12 @@ class Audit:
 
     def _by_position(self) -> bool:
         """Whether messages are identified by their position, whose partition belongs to it."""
+        return self._positions_only() or any(one["scoped"] for one in self.good)
+
+    def _positions_only(self) -> bool:
+        """Whether the mapping has no other identity than positions."""
         own = self.mapping
-        return (
-            own.identity == POSITION
-            or (own.positions == SHARED and "message_id" not in own.columns)
-            or any(one["scoped"] for one in self.good)
-        )
+        return own.identity == POSITION or (own.positions == SHARED and "message_id" not in own.columns)
 
     def _sampled(self) -> bool:
         """Whether rows may be missing: traces are sampled unless the mapping declares them complete."""

@@ -1,4 +1,4 @@
-"""Labels that differ between logs: which topics and partitions are the same, and what is not matched.
+"""Labels that differ between logs: which topics are the same, and what is not matched.
 
 Rules: names that are the same to Pulsar are one topic (`topics.place_of`). Where some rows of a topic have a
 partition and others none, the ids decide: if none of them occurs in several partitions, messages of the topic
@@ -95,12 +95,13 @@ def regrouped(seen: Overview, places: Mapping[Place, Place]) -> Overview:
 def partly_labelled(good: Overview, by_position: bool) -> dict[str, int]:
     """Topics of which some rows have a partition and others none, and how many have none.
 
-    A producer that assigns ids often does not know the partition, so publishes count by position only.
+    A producer that assigns ids often does not know the partition, so publishes count only where positions
+    identify messages: everywhere, or in the groups that are `scoped`.
     """
-    kinds = (DELIVER, ACK, PUBLISH) if by_position else (DELIVER, ACK)
     rows: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for one in good:
-        if one["kind"] in kinds and one["topic"]:
+        counts = one["kind"] in (DELIVER, ACK) or (one["kind"] == PUBLISH and (by_position or one["scoped"]))
+        if counts and one["topic"]:
             rows[one["topic"]][one["partition"] is None] += one["rows"]
     return {topic: without for topic, (labelled, without) in sorted(rows.items()) if labelled and without}
 

@@ -153,7 +153,7 @@ def _time(kind: DataType, mapping: Mapping) -> dict[str, Column]:
     number = (
         ts.cast("bigint")
         if isinstance(kind, _INTEGERS)
-        else F.translate(text, ",", ".").try_cast("decimal(28,9)")
+        else F.regexp_replace(text, r"^(\d{9,12}),(\d+)$", "$1.$2").try_cast("decimal(28,9)")
     )
     size = F.abs(number)
     guessed = F.when(size < UNIT_BOUNDS["s"], "s").when(size < UNIT_BOUNDS["ms"], "ms")

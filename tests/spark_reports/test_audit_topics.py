@@ -172,9 +172,10 @@ def test_groups_are_joined_when_their_labels_are_the_same() -> None:
     ]
     assert (joined[0]["first_us"], joined[0]["last_us"]) == (2, 5)
     mixed = [overview("deliver", "t", "1", 2), overview("publish", "t", None, 3)]
-    assert partly_labelled(mixed, by_position=False) == {} and partly_labelled(mixed, by_position=True) == {
-        "t": 3
-    }
+    assert partly_labelled(mixed, by_position=False) == {}
+    assert partly_labelled(mixed, by_position=True) == {"t": 3}
+    mixed[1]["scoped"] = 3  # these have positions only
+    assert partly_labelled(mixed, by_position=False) == {"t": 3}
 
 
 def test_a_suffix_that_contradicts_the_partition_is_a_finding(spark: Any, tmp_path: Path) -> None:

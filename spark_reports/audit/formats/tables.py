@@ -28,6 +28,8 @@ from spark_reports.audit.inputs import InputFile, first_lines, json_rows, whole_
 from spark_reports.audit.mapping import SEPARATORS, Mapping
 
 CORRUPT = "_corrupt"
+QUOTE = '"'
+"""A quote in a quoted cell of CSV is doubled (RFC 4180)."""
 REQUIRED = ("ts", "kind", "message_id", "position")
 """Columns whose absence makes a row unreadable, so that the reason is looked for."""
 OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
@@ -132,14 +134,20 @@ def read_csv(
     def read_at_once(whole: list[InputFile]) -> DataFrame:
         rows = whole_rows(spark, whole, expanded_mib, as_json=False)
         ddl = ", ".join(f"`{name.replace('`', '``')}` string" for name in schema.names)
-        own = F.from_csv("value", ddl, {**OPTIONS, "sep": mapping.delimiter}).alias("row")
+        own = F.from_csv("value", ddl, {**OPTIONS, "sep": mapping.delimiter, "escape": QUOTE}).alias("row")
         lines = [F.lit(line) for line in {first_lines(spark, one)[0] for one in whole}]
         return rows.filter(~F.col("value").isin(lines)).select(own, "file").select("row.*", "file")
 
     def rows_of(paths: list[str]) -> DataFrame:
         return (
             spark.read.schema(schema)
-            .options(header=True, sep=mapping.delimiter, enforceSchema=False, maxCharsPerColumn=1_000_000)
+            .options(
+                header=True,
+                sep=mapping.delimiter,
+                escape=QUOTE,
+                enforceSchema=False,
+                maxCharsPerColumn=1_000_000,
+            )
             .options(**OPTIONS)
             .csv(paths)
             .withColumn("file", F.col("_metadata.file_path"))
@@ -168,7 +176,7 @@ def _header(spark: SparkSession, files: Sequence[InputFile], mapping: Mapping) -
     plain = [file for file in files if not file.whole]
     found: list[str] | None = None
     if plain:
-        read = spark.read.options(header=True, sep=mapping.delimiter).csv(plain[0].path)
+        read = spark.read.options(header=True, sep=mapping.delimiter, escape=QUOTE).csv(plain[0].path)
         found = list(read.columns)
     for file in files:
         own = (
