@@ -7,6 +7,7 @@ only the time up to the limit. The limits are those that the page states.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ PIECE_BYTES = 1 << 20
 
 RANGE_MARK = b'"records_consumed"'
 """In lines of a consumer that stand for whole ranges of offsets."""
+
+_ENDS = re.compile(rb"[\r\n]")
+"""Ends of lines, as Spark has them."""
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -58,7 +62,7 @@ class UploadCheck:
         for piece in _pieces(path):
             self.go_on()
             self._add_bytes(path, len(piece))
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, rest = _ENDS.split(rest + piece)
             rest = rest[-PIECE_BYTES:]
             for line in lines:
                 if RANGE_MARK in line:
@@ -93,7 +97,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 def _rows_of_ranges(line: bytes) -> int:
     """The rows that a line about ranges of offsets stands for; 0 for a line that cannot be read."""
     try:
-        partitions = json.loads(line)["partitions"]
+        partitions = json.loads(line[max(0, line.find(b"{")) :])["partitions"]
         return sum(max(0, one["maxOffset"] - one["minOffset"] + 1) for one in partitions)
     except (ValueError, KeyError, TypeError):
         return 0

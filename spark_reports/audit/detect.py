@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from spark_reports.audit import documents
 from spark_reports.audit.errors import AuditError
 from spark_reports.audit.formats import verifiable
-from spark_reports.audit.inputs import InputFile, first_lines
+from spark_reports.audit.inputs import InputFile, bare_line, first_lines
 from spark_reports.audit.mapping import Mapping
 
 PARQUET, CSV, JSON_LINES = "parquet", "csv", "jsonl"
@@ -27,32 +28,79 @@ def sorted_by_format(
 ) -> dict[str, list[InputFile]]:
     """The files of each format. Raises AuditError for a file that is no log."""
     found: dict[str, list[InputFile]] = {}
-    opened: dict[tuple[str, str], list[str]] = {}
+    opened: dict[tuple[str, str], list[tuple[str, bool]]] = {}
     for file in files:
-        if wanted != AUTO:
-            found.setdefault(wanted, []).append(file)
+        own = _BY_SUFFIX.get(file.suffix) if wanted == AUTO else wanted
+        if own in (PARQUET, STATS_INTERNAL):
+            found.setdefault(own, []).append(file)
             continue
-        kind = _BY_SUFFIX.get(file.suffix)
-        if kind is None:
-            alike = opened.setdefault((file.path.rpartition("/")[0], file.suffix), [])
-            kind = (
-                alike[-1]
-                if len(alike) >= SNIFFED_FILES
-                else format_of_lines(first_lines(spark, file), mapping)
-            )
-            if kind is None:
-                raise AuditError(
-                    f"{file.path}: it is no log in a known format; formats are {', '.join(FORMATS)}. "
-                    f"Name one with --format, and its columns with --mapping"
-                )
-            alike.append(kind)
-        found.setdefault(kind, []).append(file)
+        alike = opened.setdefault((file.path.rpartition("/")[0], file.suffix), [])
+        if len(alike) < SNIFFED_FILES:
+            alike.append(_recognised(spark, file, own, mapping))
+        kind, whole = alike[-1]
+        found.setdefault(kind, []).append(_bounded(file._replace(whole=whole), kind))
     return found
+
+
+def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: Mapping) -> tuple[str, bool]:
+    """The format of a file, unless its name or the command says it, and whether it is read at once."""
+    lines = first_lines(spark, file)
+    if own is None and _is_statistics("\n".join(lines)):
+        return STATS_INTERNAL, False
+    whole = _is_whole(lines, own == CSV) or (own != CSV and _is_long_line(spark, file, lines))
+    if whole:
+        lines = first_lines(spark, _bounded(file._replace(whole=True), own or JSON_LINES))
+    kind = own or format_of_lines(lines, mapping)
+    if kind is None:
+        raise AuditError(
+            f"{file.path}: it is no log in a known format; formats are {', '.join(FORMATS)}. "
+            f"Name one with --format, and its columns with --mapping"
+        )
+    return kind, whole and kind != STATS_INTERNAL
+
+
+def _is_whole(lines: Sequence[str], cells: bool) -> bool:
+    """Whether a file's rows are not its lines: it is no UTF-8, or a JSON value has several lines."""
+    if any("\0" in line for line in lines[:2]):
+        return True
+    bare = [line for line in map(bare_line, lines) if line is not None]
+    first = next((place for place, line in enumerate(bare) if documents.begin_of(line) is not None), None)
+    if cells or first is None or documents.is_search(bare[first]):
+        return not cells and first is not None
+    if _object(bare[first]) is not None:
+        return False
+    rest = bare[first:]
+    return sum(_object(line) is not None for line in rest) * 2 < len(rest)
+
+
+def _is_long_line(spark: SparkSession, file: InputFile, lines: Sequence[str]) -> bool:
+    """Whether a file without recognised lines is JSON in a line that is too long to be sniffed."""
+    if any(_object(line) is not None for line in map(bare_line, lines) if line is not None):
+        return False
+    first = first_lines(spark, file, end="}")
+    return bool(first) and documents.begin_of(first[0]) is not None
+
+
+def _bounded(file: InputFile, kind: str) -> InputFile:
+    """The file. Raises AuditError for one that is read at once and is too large, or that never is."""
+    if file.whole and kind == VERIFIABLE:
+        raise AuditError(
+            f"{file.path}: the output of Kafka's verifiable tools has one object per line in UTF-8; save it "
+            f"unchanged"
+        )
+    if file.whole and file.size_bytes > documents.DOCUMENT_MIB << 20:
+        raise AuditError(
+            f"{file.path}: {file.size_bytes:,} bytes of one JSON array or of text that is not UTF-8; at most "
+            f"{documents.DOCUMENT_MIB} MiB are read at once. Write one object per line, for example with "
+            f"jq -c '.[]', and UTF-8, for example with iconv -f UTF-16 -t UTF-8"
+        )
+    return file
 
 
 def format_of_lines(lines: Sequence[str], mapping: Mapping) -> str | None:
     """The format of a text that begins with these lines, or None."""
-    rows = [row for row in map(_object, lines) if row is not None]
+    bare = [line for line in map(bare_line, lines) if line is not None]
+    rows = [row for row in map(_object, bare) if row is not None]
     if any(row.get("name") in verifiable.NAMES and "timestamp" in row for row in rows):
         return VERIFIABLE
     if any("resourceSpans" in row or _is_span(row) for row in rows):
@@ -74,8 +122,12 @@ def _is_span(row: dict) -> bool:
 
 
 def _is_statistics(text: str) -> bool:
-    """Whether a text begins as the output of `topics stats-internal`."""
-    return text.lstrip().startswith("{") and any(f'"{name}"' in text for name in STATISTICS_BEGIN)
+    """Whether a text begins as the output of `topics stats-internal`, or as an array of it."""
+    begin = documents.begin_of(text)
+    if begin is None:
+        return False
+    names = STATISTICS_BEGIN[:2] if text[begin:].lstrip().startswith("[") else STATISTICS_BEGIN
+    return any(f'"{name}"' in text for name in names)
 
 
 def _object(line: str) -> dict | None:

@@ -6,9 +6,7 @@ import os
 import re
 from pathlib import Path
 
-LIMIT_MARK = "audit input beyond its limit:"
-"""Begins the text of an error that a task raises when compressed input expands too far."""
-
+from spark_reports.audit.documents import LIMIT_MARK
 
 GROUPS_MOST = 100_000
 """The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""
@@ -72,6 +70,11 @@ def input_problem(error: Exception) -> str | None:
     if connector:
         return connector
     for pattern, words in (
+        (
+            r"(?:INVALID_DATETIME_PATTERN|DATETIME_PATTERN_RECOGNITION|PARSE_DATETIME_BY_NEW_PARSER)[^ ]* "
+            r"([^\n]+)",
+            "`time_format` of the mapping: {}",
+        ),
         (
             r"audit input that cannot be read: ([^\n]+?)\.?\n",
             "{}; it is damaged, cut off, or no Parquet file",

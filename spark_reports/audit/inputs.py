@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_reports.audit.errors import LIMIT_MARK, AuditError
+from spark_reports.audit import documents
+from spark_reports.audit.documents import LIMIT_MARK
+from spark_reports.audit.errors import AuditError
 
 FILES_MOST = 100_000
 """The most files of one audit; the driver holds their names."""
@@ -22,14 +25,25 @@ EXPANDED_MIB_MOST = 100_000
 """Default of the most MiB of text that one compressed file may expand to."""
 SNIFFED_LINES = 50
 """Lines of a file that the detection of its format reads."""
+SNIFFED_BYTES = 1 << 20
+"""Bytes of a line that the detection of a format reads."""
+_LINE_OPTION = "mapreduce.input.linerecordreader.line.maxlength"
+_BEFORE = rf"^(?:{documents.PROGRESS}|{documents.CONTAINER})(?=[\[{{])"
+_AROUND = r"^\s*[\[,]\s*(?=\{)|(?<=\})\s*[,\]][\s,\]]*$"
+"""The brackets and commas of an array around a whole element."""
+_LEFT_OUT = rf"^\s*(?:{documents.HEADS}|{documents.PROGRESS}|[\[\],\s]*)\s*$"
 COMPRESSED = re.compile(r"\.(gz|bz2|zst|zstd|lz4|snappy|deflate|xz)$", re.IGNORECASE)
 
 
+cloudpickle.register_pickle_by_value(documents)
+
+
 class InputFile(NamedTuple):
-    """One file of the input."""
+    """One file of the input. `whole`: its rows are not its lines, so it is read at once (`documents`)."""
 
     path: str
     size_bytes: int
+    whole: bool = False
 
     @property
     def suffix(self) -> str:
@@ -61,9 +75,48 @@ def list_files(spark: SparkSession, paths: Sequence[str]) -> list[InputFile]:
     return files
 
 
-def first_lines(spark: SparkSession, file: InputFile) -> list[str]:
-    """The first lines of a text file."""
-    return [row["value"] for row in spark.read.text(file.path).limit(SNIFFED_LINES).collect()]
+def first_lines(spark: SparkSession, file: InputFile, end: str | None = None) -> list[str]:
+    """The first lines of a text file, or its first texts up to `end`, and of a `whole` one its first rows."""
+    if file.whole:
+        rows = whole_rows(spark, [file], documents.UNPACKED_MIB, file.suffix not in ("csv", "tsv"))
+    else:
+        rows = spark.read.option(_LINE_OPTION, SNIFFED_BYTES).text(file.path, lineSep=end)
+    return [row["value"] for row in rows.limit(SNIFFED_LINES).collect()]
+
+
+def whole_rows(
+    spark: SparkSession, files: Sequence[InputFile], expanded_mib: int, as_json: bool = True
+) -> DataFrame:
+    """The rows of files that are read at once: `value` and `file`."""
+    read = spark.read.format("binaryFile").load([file.path for file in files])
+    read = read.select(F.col("_metadata.file_path").alias("path"), "content")
+    return read.mapInArrow(documents.Split(expanded_mib, as_json), "value string, file string")
+
+
+def json_rows(spark: SparkSession, files: Sequence[InputFile], expanded_mib: int) -> DataFrame:
+    """The JSON values of files, one each: `value` and `file`. Other lines stay as they are.
+
+    An array may be spread over lines with whole elements. Lines of kubectl and curl are left out.
+    """
+    whole = [file for file in files if file.whole]
+    plain = [file for file in files if not file.whole]
+    frames = [whole_rows(spark, whole, expanded_mib)] if whole else []
+    if plain:
+        value = F.col("value")
+        odd = ~value.startswith("{") | ~value.endswith("}")
+        bare = F.regexp_replace(F.regexp_replace(value, _BEFORE, ""), _AROUND, "")
+        lines = text_lines(spark, plain, expanded_mib).withColumn("value", F.when(odd, bare).otherwise(value))
+        frames.append(
+            lines.filter(~odd | (F.length("value") >= documents.HEAD_CHARS) | ~value.rlike(_LEFT_OUT))
+        )
+    return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+
+
+def bare_line(line: str) -> str | None:
+    """A line as `json_rows` has it; None if it is left out."""
+    kept = documents.line_of(line)
+    kept = kept if kept is None else re.sub(_AROUND, "", kept)
+    return None if kept is None or not kept.strip("[], \t") else kept
 
 
 def text_lines(spark: SparkSession, files: Sequence[InputFile], expanded_mib: int) -> DataFrame:

@@ -19,11 +19,11 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_reports.audit import counting, detect, findings, losses, publish, times
+from spark_reports.audit import counting, detect, findings, labels, losses, publish, times
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
 from spark_reports.audit.errors import GROUPS_MOST, TOO_MANY_GROUPS, AuditError
 from spark_reports.audit.formats import tables
-from spark_reports.audit.formats.statistics import positions, read_statistics
+from spark_reports.audit.formats.statistics import incomplete, positions, read_statistics
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
 from spark_reports.audit.mapping import POSITION, SHARED, Mapping
 from spark_reports.audit.numbered.scans import Numbered, not_delivered, repeated_keys
@@ -112,7 +112,9 @@ class Audit:
 
         statistics = self.found.pop(detect.STATS_INTERNAL, [])
         if statistics:
-            self.report["positions"] = positions(read_statistics(self.spark, statistics, self.mapping))
+            pairs = positions(read_statistics(self.spark, statistics, self.mapping))
+            self.report["positions"] = pairs
+            self.report["findings"] = [asdict(one) for one in incomplete(pairs)]
             if not self.report["positions"] and not self.found:
                 raise AuditError(
                     "stats-internal of one cluster only; add the output of the other cluster for the same "
@@ -153,6 +155,7 @@ class Audit:
         if not good:
             raise AuditError(_nothing_read(seen))
         self.seen, self.good = seen, good
+        self._match_labels()
         self._tell_rows()
 
     def _scan(self, scans: Numbered) -> None:
@@ -161,6 +164,24 @@ class Audit:
         only_key = self.mapping.identity or not {"message_id", "position"} <= set(scans.raw.columns)
         if only_key or scans.all_have_keys(counted):
             self.scans, self.counted = scans, counted
+
+    def _match_labels(self) -> None:
+        """Give the same topic and partition to rows whose labels name the same one."""
+        self._rename(labels.renamed(self.seen))
+        partly = labels.partly_labelled(self.good, self._positions_only())
+        several = labels.in_several_partitions(self.rows, partly) if partly else {}
+        whole = frozenset(partly) - frozenset(several)
+        self._rename(labels.without_partition(self.seen, whole))
+        if self.scans and whole:
+            self.scans.whole = whole
+            self.counted = self._keep(self.scans.first())
+        shared = labels.shared_ids(self.rows, self.good)
+        self.label_findings = labels.findings_of(self.good, partly, several, shared)
+
+    def _rename(self, places: dict[labels.Place, labels.Place]) -> None:
+        self.rows = labels.relabelled(self.rows, places)
+        self.seen = labels.regrouped(self.seen, places)
+        self.good = [one for one in self.seen if one["problem"] is None]
 
     def _tell_rows(self) -> None:
         by_kind: dict[str, int] = {}
@@ -255,20 +276,21 @@ class Audit:
         found = [
             *findings.of_rows(self.unreadable, repeated, self.report["rows"]["total"]),
             *findings.of_overview(self.seen),
+            *self.label_findings,
             *findings.of_clocks(self.report["latencies"]),
             *findings.not_counted(published and big),
             *findings.absent_kinds(self.by_kind, ACK in self.by_kind),
         ]
-        self.report["findings"] = [asdict(one) for one in found]
+        self.report["findings"] = [*self.report["findings"], *(asdict(one) for one in found)]
 
     def _by_position(self) -> bool:
         """Whether messages are identified by their position, whose partition belongs to it."""
+        return self._positions_only() or any(one["scoped"] for one in self.good)
+
+    def _positions_only(self) -> bool:
+        """Whether the mapping has no other identity than positions."""
         own = self.mapping
-        return (
-            own.identity == POSITION
-            or (own.positions == SHARED and "message_id" not in own.columns)
-            or any(one["scoped"] for one in self.good)
-        )
+        return own.identity == POSITION or (own.positions == SHARED and "message_id" not in own.columns)
 
     def _sampled(self) -> bool:
         """Whether rows may be missing: traces are sampled unless the mapping declares them complete."""

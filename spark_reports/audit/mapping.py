@@ -20,6 +20,12 @@ IGNORE = "ignore"
 """In `kinds`: rows that are left out."""
 MESSAGE_ID, POSITION = "message_id", "position"
 PER_CLUSTER, SHARED = "per-cluster", "shared"
+SEPARATORS = {MESSAGE_ID: "/", POSITION: ":"}
+"""What joins the columns of a value that is made of several."""
+PARTS_MOST = 8
+FORMAT_LETTERS = tuple("yMdDHhmsSaXxZzV")
+"""Letters of a time's format: those that Spark reads of Java's `DateTimeFormatter`."""
+FORMAT_CHARS_MOST = 100
 FILE_BYTES_MOST = 1_000_000
 """The largest mapping file; one has a few hundred bytes."""
 
@@ -29,7 +35,8 @@ class Mapping:
     """How a log's columns become canonical ones.
 
     `positions` says whether a position is the same message in every cluster. `complete` declares that the log
-    has every delivery from its first to its last instant, `sampled` that it has only some.
+    has every delivery from its first to its last instant, `sampled` that it has only some. `parts` are the
+    columns of a value that is made of several; `columns` then has their list as text.
     """
 
     columns: dict[str, str] = field(default_factory=lambda: {name: name for name in COLUMNS})
@@ -42,7 +49,13 @@ class Mapping:
     complete: bool = False
     sampled: bool = False
     delimiter: str = ","
+    time_format: str = ""
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     given: bool = False
+
+    def sources(self, known: str) -> tuple[str, ...]:
+        """The columns of the log that make a canonical one."""
+        return self.parts.get(known) or (self.columns[known],)
 
 
 _CHOICES = {
@@ -52,7 +65,7 @@ _CHOICES = {
 }
 _FLAGS = ("complete", "sampled")
 _TABLES = ("columns", "constants", "from_path", "kinds")
-_KEYS = ("format", *_TABLES, *_CHOICES, *_FLAGS, "delimiter")
+_KEYS = ("format", *_TABLES, *_CHOICES, *_FLAGS, "delimiter", "time_format")
 
 
 def read_mapping(path: Path) -> Mapping:
@@ -85,6 +98,7 @@ class _Reading:
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
+        self.parts: dict[str, tuple[str, ...]] = {}
 
     def mapping(self, root: Node) -> Mapping:
         if not isinstance(root.value, dict):
@@ -105,10 +119,13 @@ class _Reading:
                 values[name] = self._flag(members[name], name)
         if "delimiter" in members:
             values["delimiter"] = self._delimiter(members["delimiter"])
+        if "time_format" in members:
+            values["time_format"] = self._time_format(members["time_format"], members)
         if "columns" not in members:
             others = {*values.get("constants", {}), *values.get("from_path", {})}
             values["columns"] = {name: name for name in COLUMNS if name not in others}
         mapping = Mapping(given="columns" in members, **values)
+        mapping.parts.update(self.parts)
         self._together(root, members, mapping)
         return mapping
 
@@ -123,6 +140,8 @@ class _Reading:
         entries = {}
         for key, member in node.value.items():
             text = member.text if member.text is not None else ""
+            if name == "columns" and isinstance(member.value, list):
+                text = self._list(key, member)
             if not text.strip():
                 self._fail(member, f"{name}.{key}", "is empty", "write one text")
             else:
@@ -131,6 +150,16 @@ class _Reading:
                 if wrong:
                     self._fail(member, f"{name}.{key}", *wrong)
         return {key.lower(): text for key, text in entries.items()} if name == "kinds" else entries
+
+    def _list(self, key: str, node: Node) -> str:
+        """A value made of several columns, as text; the columns are in `parts`."""
+        names = tuple(item.text or "" for item in node.value)
+        if key not in SEPARATORS:
+            self._fail(node, f"columns.{key}", "is a list", f"only {' and '.join(SEPARATORS)} may be one")
+        elif not 1 <= len(names) <= PARTS_MOST or not all(name.strip() for name in names):
+            self._fail(node, f"columns.{key}", "is no list of columns", f"write 1 to {PARTS_MOST} names")
+        self.parts[key] = names
+        return f"[{', '.join(names)}]"
 
     def _together(self, root: Node, members: dict[str, Node], mapping: Mapping) -> None:
         """Problems of several keys together."""
@@ -172,6 +201,15 @@ class _Reading:
             self._fail(node, "delimiter", f'"{node.value}" is not one character', 'write one, or "tab"')
         return text
 
+    def _time_format(self, node: Node, members: dict[str, Node]) -> str:
+        text = node.text or ""
+        problem = format_problem(text)
+        if problem:
+            self._fail(node, "time_format", *problem)
+        elif "time_unit" in members and members["time_unit"].text not in (AUTO, TEXT):
+            self._fail(node, "time_format", "is for text, and time_unit names numbers", "keep one of them")
+        return text
+
     def _known(self, members: dict[str, Node], known: Iterable[str], path: str) -> None:
         for name, node in members.items():
             if name not in known:
@@ -180,6 +218,26 @@ class _Reading:
 
     def _fail(self, node: Node, path: str, what: str, right: object, at_key: bool = False) -> None:
         self.problems.append(node.problem(path, what, str(right), at_key))
+
+
+def format_problem(text: str) -> tuple[str, str] | None:
+    """What is wrong with the format of a time, and what would be right."""
+    right = "write letters as log4j does, such as `yyyy-MM-dd HH:mm:ss,SSS`, with other text in single quotes"
+    if "%" in text:
+        return f'"{text}" has a %', right
+    if len(text) > FORMAT_CHARS_MOST:
+        return f"has {len(text):,} characters", f"at most {FORMAT_CHARS_MOST} are read"
+    bare = re.sub(r"'[^']*'", "", text)
+    wrong = sorted(set(re.findall(r"[A-Za-z'\[\]{}#]", bare)) - set(FORMAT_LETTERS))
+    if wrong:
+        return f'"{text}" has {", ".join(wrong)}', f"{right}; letters are {' '.join(FORMAT_LETTERS)}"
+    runs = [found[0] for found in re.finditer(r"([A-Za-z])\1*", bare)]
+    longest = {"y": 4, "M": 4, "S": 9, "D": 3, "z": 4, "Z": 5}
+    if any(len(run) > longest.get(run[0], 3 if run[0] in "Xx" else 2) for run in runs):
+        return f'"{text}" repeats a letter too often', right
+    needed = ("y", "M" if "d" in bare else "D", "d" if "M" in bare else "D", "h" if "a" in bare else "H")
+    absent = [letter for letter in needed if letter not in bare]
+    return (f'"{text}" has no {absent[0]}', right) if absent else None
 
 
 def _check_constant(name: str, text: str) -> tuple[str, object] | None:

@@ -21,6 +21,19 @@ UNIT_BOUNDS = {"s": 10**11, "ms": 10**14, "us": 10**17}
 LATEST_US = 4_102_444_800_000_000
 """The latest instant that is taken for one: the beginning of 2100."""
 
+_CLOCK = r"(\.\d+)? ?(?:UTC|GMT|Z)?([+-]\d{2}(?::?\d{2})?)?(?: [A-Z]{1,5})?$"
+_LOGGED = (
+    (
+        rf"^(\d{{4}})[-/](\d{{2}})[-/](\d{{2}})[T _](\d{{2}}):(\d{{2}}):(\d{{2}}){_CLOCK}",
+        "$1-$2-$3T$4:$5:$6$7$8",
+    ),
+    (rf"^(\d{{4}})(\d{{2}})(\d{{2}})T(\d{{2}})(\d{{2}})(\d{{2}}){_CLOCK}", "$1-$2-$3T$4:$5:$6$7$8"),
+)
+"""Texts that Spark does not read as they are, and what is read instead: log4j 2, Go, basic ISO 8601.
+
+log4j 2 writes a comma before the milliseconds, as Pulsar's brokers and clients do.
+"""
+
 _INTEGERS = (LongType, IntegerType, ShortType, ByteType)
 _TIME_PROBLEM = "ts is no instant between 1970 and 2100"
 
@@ -47,7 +60,7 @@ def completed(raw: DataFrame, mapping: Mapping) -> DataFrame:
 
 def timed(rows: DataFrame, mapping: Mapping) -> DataFrame:
     """The rows with `at_us` and `unit`."""
-    return rows.withColumns(_time(rows.schema["ts"].dataType, mapping.time_unit))
+    return rows.withColumns(_time(rows.schema["ts"].dataType, mapping))
 
 
 def named(timed_rows: DataFrame, mapping: Mapping) -> DataFrame:
@@ -118,16 +131,30 @@ def _problem() -> Column:
     )
 
 
-def _time(kind: DataType, unit: str) -> dict[str, Column]:
+def _instant(text: Column, time_format: str) -> Column:
+    """Microseconds of a text: ISO 8601, as loggers write it, or in the format that the mapping names."""
+    if time_format:
+        return F.unix_micros(F.try_to_timestamp(text, F.lit(time_format)))
+    plain = text.try_cast("timestamp")
+    point = F.translate(text, ",", ".")
+    others = [F.regexp_replace(point, pattern, to).try_cast("timestamp") for pattern, to in _LOGGED]
+    return F.unix_micros(F.coalesce(plain, *others))
+
+
+def _time(kind: DataType, mapping: Mapping) -> dict[str, Column]:
     """`at_us` and `unit` from the column ts."""
-    ts = F.col("ts")
+    ts, unit = F.col("ts"), mapping.time_unit
     if isinstance(kind, TimestampType):
         return {"at_us": F.unix_micros(ts), "unit": F.lit(TEXT)}
     text = F.trim(ts.cast("string"))
-    instant = F.unix_micros(text.try_cast("timestamp"))
-    if unit == TEXT:
+    instant = _instant(text, mapping.time_format)
+    if unit == TEXT or mapping.time_format:
         return {"at_us": instant, "unit": F.lit(TEXT)}
-    number = ts.cast("bigint") if isinstance(kind, _INTEGERS) else text.try_cast("decimal(28,9)")
+    number = (
+        ts.cast("bigint")
+        if isinstance(kind, _INTEGERS)
+        else F.regexp_replace(text, r"^(\d{9,12}),(\d+)$", "$1.$2").try_cast("decimal(28,9)")
+    )
     size = F.abs(number)
     guessed = F.when(size < UNIT_BOUNDS["s"], "s").when(size < UNIT_BOUNDS["ms"], "ms")
     guessed = guessed.when(size < UNIT_BOUNDS["us"], "us").when(size.isNotNull(), "ns")

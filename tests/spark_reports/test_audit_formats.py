@@ -285,6 +285,7 @@ def test_ack_holes_and_backlogs_are_counted_in_entries_over_ledgers() -> None:
         "individually_deleted": 10,
         "ack_holes": 2,
         "backlog": 13,
+        "incomplete": "",
         "replicated": True,
     }
     pair, back = positions([west, east])[1], positions([west, east])[0]

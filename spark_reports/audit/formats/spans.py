@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructField, Struc
 
 from spark_reports.audit.columns import ACK, DELIVER, PUBLISH, PUBLISH_UNKNOWN
 from spark_reports.audit.formats import attributes as names
-from spark_reports.audit.inputs import InputFile, text_lines
+from spark_reports.audit.inputs import InputFile, json_rows
 from spark_reports.audit.mapping import IGNORE, Mapping
 
 
@@ -51,7 +51,7 @@ def read_spans(
     spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int
 ) -> DataFrame:
     """Raw rows of spans of messaging operations."""
-    lines = text_lines(spark, files, expanded_mib)
+    lines = json_rows(spark, files, expanded_mib)
     exported = F.from_json("value", _EXPORT)
     parsed = lines.withColumns({"export": exported, "flat": F.from_json("value", _FLAT)})
     parsed = parsed.withColumn("whole", F.from_json("value", _WHOLE))

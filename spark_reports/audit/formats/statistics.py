@@ -13,14 +13,21 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from spark_reports.audit import documents
 from spark_reports.audit.errors import AuditError
+from spark_reports.audit.findings import Finding
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import Mapping
+from spark_reports.audit.topics import short_name
 
 FILES_MOST, FILE_BYTES_MOST = 2_000, 64 << 20
 """Limits of the input, which the driver parses: one file per topic and cluster, of a few KB each."""
+FINDINGS_MOST = 20
+"""Cursors that are named in findings."""
 _REPLICATOR = re.compile(r"^\S+\.repl\.(\S+)$")
-_RANGE = re.compile(r"\((\d+):(-?\d+)(?:\.\.|‥)(\d+):(-?\d+)\]")
+_POSITION = r"(-?\d{1,19}):(-?\d{1,19})"
+_RANGE = re.compile(rf"([(\[]){_POSITION}(?:\.\.|‥){_POSITION}([)\]])")
+_SEPARATOR = re.compile(r" {0,8}, {0,8}")
 _REPLICATED = ".replicated.subscription"
 
 
@@ -42,7 +49,8 @@ def read_statistics(spark: SparkSession, files: Sequence[InputFile], mapping: Ma
             raise AuditError(f"{file.path}: {file.size_bytes:,} bytes; at most {FILE_BYTES_MOST:,} are read")
     topics = []
     for file in files:
-        text = spark.read.text(file.path, wholetext=True).collect()[0]["value"]
+        content = spark.read.format("binaryFile").load(file.path).collect()[0]["content"]
+        text = documents.decoded(documents.unpacked(bytes(content), file.path, FILE_BYTES_MOST >> 20))
         topics += topics_of(text, file.path, mapping)
     seen: dict[tuple[str, str], int] = {}
     for topic in topics:
@@ -58,20 +66,51 @@ def read_statistics(spark: SparkSession, files: Sequence[InputFile], mapping: Ma
 
 
 def topics_of(text: str, path: str, mapping: Mapping) -> list[Topic]:
-    """The topics of one file: one, or each partition of a partitioned topic."""
+    """The topics of one file: one, each partition of a partitioned topic, or those of an array."""
     try:
-        read = json.loads(text)
-        whole = read.get("partitions") or {"": read}
-        cluster = _named("cluster", path, mapping) or path.rpartition("/")[2].partition(".")[0]
-        topic = _named("topic", path, mapping) or ""
-        return [
-            Topic(name.rpartition("/")[2] or topic, cluster, _ledgers(one), dict(one["cursors"]))
-            for name, one in whole.items()
+        read = _json_of(text)
+        topics = [
+            topic
+            for one in (read if isinstance(read, list) else [read])
+            for topic in _topics(one, path, mapping)
         ]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        for cursor in (cursor for topic in topics for cursor in topic.cursors.values()):
+            _place(cursor["markDeletePosition"])
+        return topics
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise AuditError(
             f"{path}: it is no output of stats-internal ({error!r}); save it unchanged"
         ) from None
+
+
+def _json_of(text: str) -> Any:
+    """The JSON of a file that may have lines of kubectl or curl around it. Raises ValueError."""
+    begin = documents.begin_of(text)
+    if begin is None:
+        raise ValueError("it has no JSON")
+    begin += len(text[begin:]) - len(text[begin:].lstrip())
+    read, end = json.JSONDecoder().raw_decode(text, begin)
+    rest = [line for line in map(documents.line_of, text[end:].splitlines()) if line and line.strip()]
+    if rest:
+        raise ValueError(f"after its JSON it has {rest[0][:40]!r}")
+    return read
+
+
+def _topics(read: Any, path: str, mapping: Mapping) -> list[Topic]:
+    whole = read.get("partitions") or {"": read}
+    cluster = (
+        _named("cluster", path, mapping) or read.get("cluster") or path.rpartition("/")[2].partition(".")[0]
+    )
+    topic = _named("topic", path, mapping) or read.get("topic") or read.get("topicName") or ""
+    return [
+        Topic(
+            name.rpartition("/")[2] or short_name(str(topic)),
+            str(cluster),
+            _ledgers(one),
+            dict(one["cursors"]),
+        )
+        for name, one in whole.items()
+    ]
 
 
 def _named(name: str, path: str, mapping: Mapping) -> str | None:
@@ -103,15 +142,46 @@ def _after(topic: Topic, place: tuple[int, int]) -> int:
     )
 
 
+def _ranges(cursor: dict[str, Any]) -> tuple[list[tuple[tuple[int, int], tuple[int, int]]], str]:
+    """Ranges of individually deleted entries, and why the list is not complete, or "".
+
+    Each is the position before its first entry, and its last one.
+    """
+    text = cursor.get("individuallyDeletedMessages")
+    if not isinstance(text, str):
+        return [], "individuallyDeletedMessages is missing"
+    text = text.strip()
+    ranges: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    end, wrong = 1, ""
+    while text.startswith("[") and (found := _RANGE.match(text, end)):
+        low, high = (int(found[2]), int(found[3])), (int(found[4]), int(found[5]))
+        low = (low[0], low[1] - 1) if found[1] == "[" else low
+        high = (high[0], high[1] - 1) if found[6] == ")" else high
+        if high < low or (ranges and low < ranges[-1][1]):
+            wrong = wrong or f"the range {found[0]} is not after the one before it"
+        else:
+            ranges.append((low, high))
+        end = found.end()
+        separator = _SEPARATOR.match(text, end)
+        if separator is None:
+            break
+        end = separator.end()
+    total = cursor.get("totalNonContiguousDeletedMessagesRange")
+    if not text.startswith("[") or text[end:] != "]":
+        wrong = wrong or f"individuallyDeletedMessages is cut off after {len(ranges):,} ranges"
+    elif isinstance(total, int) and total > len(ranges):
+        wrong = wrong or f"individuallyDeletedMessages has {len(ranges):,} of {total:,} ranges"
+    return ranges, wrong
+
+
 def figures_of(topic: Topic, cursor: dict[str, Any]) -> dict[str, Any]:
-    """A cursor's distance from the end of the log, its ack holes, and its backlog, in entries."""
-    ranges = [
-        tuple(map(int, found)) for found in _RANGE.findall(str(cursor.get("individuallyDeletedMessages", "")))
-    ]
-    deleted = sum(
-        _after(topic, (low, low_entry)) - _after(topic, (high, high_entry))
-        for low, low_entry, high, high_entry in ranges
-    )
+    """A cursor's distance from the end of the log, its ack holes, and its backlog, in entries.
+
+    Where the list of ranges is not complete, `incomplete` says why: entries that it has are a lower bound of
+    those that are individually deleted, so the backlog is an upper bound.
+    """
+    ranges, incomplete = _ranges(cursor)
+    deleted = sum(_after(topic, low) - _after(topic, high) for low, high in ranges)
     behind = _after(topic, _place(cursor["markDeletePosition"]))
     return {
         "mark_delete": cursor["markDeletePosition"],
@@ -119,6 +189,7 @@ def figures_of(topic: Topic, cursor: dict[str, Any]) -> dict[str, Any]:
         "individually_deleted": deleted,
         "ack_holes": len(ranges),
         "backlog": behind - deleted,
+        "incomplete": incomplete,
         "replicated": any(name.endswith(_REPLICATED) for name in cursor.get("properties") or {}),
     }
 
@@ -154,7 +225,8 @@ def _pair(source: Topic, target: Topic, name: str) -> dict[str, Any]:
     waiting = _not_replicated(source, target.cluster)
     repeats = None
     if other:
-        unread_there = max(0, own["backlog"] - waiting) if waiting is not None else 0
+        known = waiting is not None and not own["incomplete"]  # else the source may have read any of them
+        unread_there = max(0, own["backlog"] - (waiting or 0)) if known else 0
         repeats = max(0, other["backlog"] - unread_there)
     return {
         "topic": source.name,
@@ -166,8 +238,31 @@ def _pair(source: Topic, target: Topic, name: str) -> dict[str, Any]:
         "not_replicated": waiting,
         "behind": other["after_mark_delete"] - own["after_mark_delete"] if other else None,
         "repeated_most": repeats,
-        "ack_holes_most": min(repeats, own["individually_deleted"]) if repeats is not None else None,
+        "ack_holes_most": (
+            min(repeats, own["individually_deleted"])
+            if repeats is not None and not own["incomplete"]
+            else repeats
+        ),
     }
+
+
+def incomplete(pairs: Sequence[dict[str, Any]]) -> list[Finding]:
+    """A finding for each cursor whose list of individually deleted entries is not complete."""
+    found = {}
+    for one in pairs:
+        for cluster, figures in ((one["from"], one["source"]), (one["to"], one["target"])):
+            if figures and figures["incomplete"]:
+                found[one["subscription"], one["topic"], cluster] = figures["incomplete"]
+    return [
+        Finding(
+            "ranges_incomplete",
+            f"{name}{' of ' + topic if topic else ''} in {cluster}: {why}. Its individually deleted entries "
+            f"are at least those, and its backlog at most what is shown. Save the output unchanged to have "
+            f"the number.",
+            1,
+        )
+        for (name, topic, cluster), why in sorted(found.items())[:FINDINGS_MOST]
+    ]
 
 
 def _not_replicated(source: Topic, target: str) -> int | None:

@@ -39,11 +39,13 @@ DELIVER = "deliver"
 class FirstScan:
     """What one task counts: pass it to `mapInArrow`."""
 
-    def __init__(self, kinds: dict[str, str], scoped: bool, most: int) -> None:
-        self.kinds, self.scoped, self.most = kinds, scoped, most
+    def __init__(
+        self, kinds: dict[str, str], scoped: bool, most: int, whole: frozenset[str] = frozenset()
+    ) -> None:
+        self.rules = (kinds, scoped, most, whole)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        grouping = Grouping(self.kinds, self.scoped, self.most)
+        grouping = Grouping(*self.rules)
         spans: list[list[int | None]] = []
         sets: dict[tuple[str, ...], KeySet] = {}
         for batch in gathered(batches):

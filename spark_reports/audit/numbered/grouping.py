@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_reports.audit.topics import place_of
+
 AT, CODE, KEY = 0, 1, 2
 """Columns of a batch: the instant, the code of its time unit, and the key. Texts and further ones follow."""
 TEXTS = ("kind", "cluster", "topic", "partition", "subscription")
@@ -45,10 +47,15 @@ class Group(NamedTuple):
 
 
 class Grouping:
-    """The groups that a task has seen; their numbers count from 0."""
+    """The groups that a task has seen; their numbers count from 0.
 
-    def __init__(self, kinds: dict[str, str], scoped: bool, most: int) -> None:
-        self.kinds, self.scoped, self.most = kinds, scoped, most
+    `whole` are topics whose messages are identified without their partition.
+    """
+
+    def __init__(
+        self, kinds: dict[str, str], scoped: bool, most: int, whole: frozenset[str] = frozenset()
+    ) -> None:
+        self.kinds, self.scoped, self.most, self.whole = kinds, scoped, most, whole
         self.groups: list[Group] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
 
@@ -113,6 +120,9 @@ class Grouping:
         values = tuple(None if one is None else str(one) for one in texts)
         kind, cluster, topic, partition, subscription = ((one or "").strip(" ") for one in values)
         keyed, instant = bool(shape % 2), shape // 2 % CLASSES
+        topic, partition = place_of(topic, partition)
+        if topic in self.whole:
+            partition = ""
         usable = keyed and instant == USABLE
         scope = cluster if self.scoped else ""
         return Group(

@@ -48,7 +48,7 @@ def source_of(
 
     `consumers` says whether the scan reads the columns of a consumer's delivery.
     """
-    if mapping.from_path or mapping.time_unit == TEXT:
+    if key in mapping.parts or mapping.from_path or mapping.time_unit == TEXT or mapping.time_format:
         return None
     if not all(file.path.startswith(_SCHEME) for file in files):
         return None

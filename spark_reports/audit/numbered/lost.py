@@ -35,11 +35,18 @@ Place = tuple[str, str, str]
 class LossScan:
     """What one task finds: pass it to `mapInArrow`."""
 
-    def __init__(self, kinds: dict[str, str], scoped: bool, most: int, by_position: bool) -> None:
-        self.kinds, self.scoped, self.most, self.by_position = kinds, scoped, most, by_position
+    def __init__(
+        self,
+        kinds: dict[str, str],
+        scoped: bool,
+        most: int,
+        by_position: bool,
+        whole: frozenset[str] = frozenset(),
+    ) -> None:
+        self.rules, self.by_position = (kinds, scoped, most, whole), by_position
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        grouping = Grouping(self.kinds, self.scoped, self.most)
+        grouping = Grouping(*self.rules)
         published: dict[Place, list[tuple[np.ndarray, np.ndarray]]] = {}
         received: dict[tuple[Place, str, str], KeySet] = {}
         for batch in gathered(batches):

@@ -20,6 +20,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from spark_reports.audit import topics
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY, KIND_NAMES, PUBLISH, UNITS
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
@@ -51,12 +52,15 @@ _GROUPS = StructType(
 _ABSENT = ("consumer", "delivery_count", "text", "corrupt")
 _AGAIN = pa.schema([(name, pa.string()) for name in IDENTITY])
 
-for _module in (grouping, hashing, keys, counts, selection, lost, files):
+for _module in (topics, grouping, hashing, keys, counts, selection, lost, files):
     cloudpickle.register_pickle_by_value(_module)
 
 
 class Numbered:
-    """Two scans of raw rows, whose keys are the integers or texts of the column `key`."""
+    """Two scans of raw rows, whose keys are the integers or texts of the column `key`.
+
+    `whole` are topics whose messages are identified without their partition.
+    """
 
     def __init__(
         self, raw: DataFrame, key: str, mapping: Mapping, files: Sequence[InputFile], groups_most: int
@@ -67,6 +71,7 @@ class Numbered:
         scoped = key == POSITION and mapping.positions != SHARED and mapping.identity != MESSAGE_ID
         kinds = {**KIND_NAMES, IGNORE: IGNORE, **mapping.kinds}
         self.rules = (kinds, scoped, SPELLINGS * groups_most)
+        self.whole: frozenset[str] = frozenset()
 
     def _scanned(self, scan: Any, schema: str, consumers: bool = False) -> DataFrame:
         source = source_of(self.raw, self.key, self.mapping, self.files, consumers)
@@ -77,7 +82,7 @@ class Numbered:
 
     def first(self) -> DataFrame:
         """The result of the first scan, small enough to be kept."""
-        parts = self._scanned(counts.FirstScan(*self.rules), counts.PARTIAL)
+        parts = self._scanned(counts.FirstScan(*self.rules, self.whole), counts.PARTIAL)
         return parts.repartition(_tasks(self.spark), *GROUP).mapInArrow(counts.joined, counts.COUNTED)
 
     def all_have_keys(self, found: DataFrame) -> bool:
@@ -86,7 +91,9 @@ class Numbered:
 
     def not_delivered(self) -> DataFrame:
         """Publishes without a delivery (`lost.NOT_DELIVERED`) of each subscription, by another scan."""
-        return _by_topic(self._scanned(lost.LossScan(*self.rules, self.key == POSITION), lost.PART))
+        return _by_topic(
+            self._scanned(lost.LossScan(*self.rules, self.key == POSITION, self.whole), lost.PART)
+        )
 
     def overview(self, found: DataFrame) -> list[dict[str, Any]]:
         """The same rows as `counting.overview`, from the result of the first scan."""
@@ -132,7 +139,7 @@ class Numbered:
         if size > AGAIN_MOST * 8:
             return None
         again = {tuple(one.values())[:4]: one["again"] for one in sets.toArrow().to_pylist()}
-        scan = selection.SecondScan(*self.rules, again, share)
+        scan = selection.SecondScan(*self.rules, again, share, self.whole)
         chosen = self._scanned(scan, selection.CHOSEN, consumers=True)
         return chosen.withColumn("problem", F.lit(None).cast("string"))
 

@@ -45,12 +45,13 @@ class SecondScan:
         most: int,
         again: dict[tuple[str, str, str, str], bytes],
         share: int,
+        whole: frozenset[str] = frozenset(),
     ) -> None:
-        self.kinds, self.scoped, self.most = kinds, scoped, most
+        self.rules = (kinds, scoped, most, whole)
         self.again, self.share = again, share
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        grouping = Grouping(self.kinds, self.scoped, self.most)
+        grouping = Grouping(*self.rules)
         again = {place: np.frombuffer(keys, np.uint64) for place, keys in self.again.items()}
         for batch in gathered(batches):
             yield from self._chosen(batch, grouping, again)

@@ -1,0 +1,213 @@
+"""Splits whole files into rows: JSON arrays, objects over several lines, and text that is not UTF-8.
+
+Rules: a file is read at once, so its size is limited, before and after it is unpacked. Values are found by
+their brackets, without making objects of them, so memory is that of the text. What is cut off becomes a row
+that cannot be read. Tasks get this module by value: it imports the standard library and pyarrow only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+
+import pyarrow as pa
+
+DOCUMENT_MIB, UNPACKED_MIB = 64, 256
+"""The most MiB of a file that is read at once, as it is stored and unpacked."""
+LINES_BEFORE = 50
+"""Lines that may be before the JSON of a file."""
+BATCH_CHARS = 1 << 20
+"""Characters of rows that leave a task at a time."""
+HEADS = (
+    r"Default(?:ed container|ing container name to) .*|(?:Unable to use a TTY|If you don't see a command).*"
+    r"|HTTP/[0-9.]+ [0-9]{3}.*"
+    r"|(?i:access-control-[a-z-]+|age|broker-address|cache-control|connection|content-[a-z]+|date|etag|expires"
+    r"|keep-alive|last-modified|location|pragma|server|set-cookie|strict-transport-security"
+    r"|transfer-encoding|vary|via|x-[a-z-]+): .*"
+    r"| *% Total +% Received.*| *Dload +Upload.*"
+)
+"""Lines that kubectl and curl print before the content: container, progress and headers of HTTP."""
+HEAD_CHARS = 1_000
+"""Longer lines are content."""
+PROGRESS = r"[ 0-9.kMGTP]{20,80}?(?:[ 0-9-]{2}[:d][ 0-9-]{2}[:h ][ 0-9-]{2} ?){3}[ 0-9.kMGTP]{0,8}"
+"""curl's progress, which may be on the same line as the content."""
+CONTAINER = r"[0-9]{4}-[0-9-]+T[0-9:.]+(?:Z|[+-][0-9:]+) (?:stdout|stderr) F "
+"""What a Kubernetes node writes before a whole line of a container (CRI)."""
+_HEAD = re.compile(rf"(?:{HEADS}|{PROGRESS})\s*")
+_BEFORE = re.compile(rf"(?:{PROGRESS}|{CONTAINER})(?=[\[{{])")
+_BEGIN = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]]|$))')
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}"]', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_GAP = re.compile(r"[\s,]*")
+_END = re.compile(r"[\r\n]")
+_SCALAR = re.compile(r"[^,\]\s]+")
+_SEARCH_HITS = re.compile(r'\{[^\[\]]{0,2000}?"hits"\s*:\s*\{[^\[\]]{0,2000}?"hits"\s*:\s*(?=\[)', re.DOTALL)
+"""The beginning of a response of Elasticsearch, whose rows are in `hits.hits`."""
+CUT_OFF = "the JSON is cut off here"
+
+LIMIT_MARK = "audit input beyond its limit:"
+"""Begins the text of an error that a task raises when compressed input expands too far."""
+CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "zstd": "zstd"}
+
+
+class Split:
+    """Makes rows of files: pass it to `mapInArrow` of a frame with path and content."""
+
+    def __init__(self, expanded_mib: int, as_json: bool) -> None:
+        self.limit_mib, self.as_json = min(expanded_mib, UNPACKED_MIB), as_json
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path, content in zip(batch.column("path"), batch.column("content")):
+                name = path.as_py()
+                text = decoded(unpacked(content.as_py(), name, self.limit_mib))
+                yield from _batches(values(text) if self.as_json else iter(text.splitlines()), name)
+
+
+def _batches(rows: Iterator[str], path: str) -> Iterator[pa.RecordBatch]:
+    held: list[str] = []
+    size = 0
+    for row in rows:
+        if row.strip():
+            held.append(row)
+            size += len(row)
+        if size > BATCH_CHARS:
+            yield _batch(held, path)
+            held, size = [], 0
+    yield _batch(held, path)
+
+
+def _batch(rows: list[str], path: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array(rows, pa.string()), pa.array([path] * len(rows), pa.string())], names=["value", "file"]
+    )
+
+
+def unpacked(content: bytes, path: str, limit_mib: int) -> bytes:
+    """The content of a file, unpacked if its name says that it is packed."""
+    codec = CODECS.get(path.rpartition(".")[2].lower())
+    if codec is None:
+        return content
+    with pa.input_stream(pa.py_buffer(content), compression=codec) as stream:
+        made: bytes = stream.read((limit_mib << 20) + 1)
+    if len(made) > limit_mib << 20:
+        raise ValueError(f"{LIMIT_MARK} {path} expands to more than {limit_mib:,} MiB{ONE_VALUE_PER_LINE}")
+    return made
+
+
+ONE_VALUE_PER_LINE = "; write one object per line, for example with jq -c '.[]', in UTF-8"
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file: UTF-8, or UTF-16 and UTF-32 by their byte order mark or zeros."""
+    if content.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        encoding = "utf-32"
+    elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif content[1:2] == b"\0":
+        encoding = "utf-16-le"
+    elif content[:1] == b"\0":
+        encoding = "utf-16-be"
+    else:
+        encoding = "utf-8-sig"
+    return content.decode(encoding, errors="replace").removeprefix("\ufeff")
+
+
+def line_of(line: str) -> str | None:
+    """A line without what kubectl, curl or a Kubernetes node wrote before its content; None for their own."""
+    line = line.lstrip("\ufeff")
+    if len(line) < HEAD_CHARS and _HEAD.fullmatch(line):
+        return None
+    before = _BEFORE.match(line)
+    return line[before.end() :] if before else line
+
+
+def begin_of(text: str) -> int | None:
+    """Where the JSON of a text begins, after at most `LINES_BEFORE` lines that tools print first."""
+    place = 0
+    for _ in range(LINES_BEFORE):
+        end = _END.search(text, place)
+        stop = min(end.start() if end else len(text), place + BATCH_CHARS)
+        line = text[place:stop]
+        kept = line_of(line)
+        if kept is not None and _BEGIN.match(kept):
+            return place + len(line) - len(kept)
+        place = stop + 1
+    return None
+
+
+def values(text: str) -> Iterator[str]:
+    """The JSON values of a text, each on one line: objects, and the elements of arrays around them.
+
+    A text without JSON at its beginning has its lines.
+    """
+    place = begin_of(text)
+    if place is None:
+        yield from text.splitlines()
+        return
+    hits = _SEARCH_HITS.match(text, place)
+    if hits:
+        yield from _elements(text, hits.end())
+        return
+    while place < len(text):
+        gap = _GAP.match(text, place)
+        place = gap.end() if gap else place
+        first = text[place : place + 1]
+        if first == "[":
+            place = yield from _elements(text, place)
+        elif first == "{":
+            end = end_of(text, place)
+            yield _in_one_line(text[place:end]) if end else CUT_OFF
+            place = end or len(text)
+        elif first:
+            end_of_line = _END.search(text, place)
+            stop = end_of_line.start() if end_of_line else len(text)
+            if line_of(text[place:stop]) is not None:
+                yield text[place:stop]
+            place = stop + 1
+
+
+def is_search(line: str) -> bool:
+    """Whether a line begins a search response of Elasticsearch."""
+    return bool(_SEARCH_HITS.match(line))
+
+
+def _elements(text: str, begin: int) -> Generator[str, None, int]:
+    """The elements of the array that begins here; returns where it ends."""
+    place = begin + 1
+    while True:
+        gap = _GAP.match(text, place)
+        place = gap.end() if gap else place
+        first = text[place : place + 1]
+        if first == "]":
+            return place + 1
+        if first in "[{":
+            end = end_of(text, place) if first else None
+        else:
+            found = _STRING.match(text, place) or _SCALAR.match(text, place)
+            end = found.end() if found else None
+        if end is None:
+            yield CUT_OFF
+            return len(text)
+        yield _in_one_line(text[place:end])
+        place = end
+
+
+def end_of(text: str, begin: int) -> int | None:
+    """Where the object or array that begins here ends; None if it is cut off."""
+    depth = 0
+    for found in _TOKEN.finditer(text, begin):
+        token = found[0]
+        if token in "{[":
+            depth += 1
+        elif token in "}]":
+            depth -= 1
+            if not depth:
+                return found.end()
+        elif token == '"':  # a text that does not end
+            return None
+    return None
+
+
+def _in_one_line(value: str) -> str:
+    return value.replace("\r", " ").replace("\n", " ")
