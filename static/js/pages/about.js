@@ -8,7 +8,7 @@ import { element, required, setText } from "../render/dom.js";
 /**
  * @param {Document} document
  * @param {HTMLElement} root the lab page
- * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string, options?: {profile: string, named: Object<string, unknown>}, recorded: import("../model/recorded.js").Recorded | null} | null) => void}}
+ * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string, options: {profile: string, named: Object<string, unknown>}, recorded: import("../model/recorded.js").Recorded | null} | null) => void}}
  */
 export function makeAbout(document, root) {
   const dialog = required(root, "dialog[data-part=about]");
