@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from simulator import ENGINE_VERSION, Scenario, live_rows_of, names_of, recordings, sites_of, tables_of
-from simulator.scenarios.compound import KINDS
+from simulator.scenarios.editing import written_options
 from simulator.scenarios.settings import profile_of
 from visualizer.labs.definitions import read_scenario
 from visualizer.live.wire import WIRE_VERSION
@@ -54,10 +54,10 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
 
 def options_facts(scenario: Scenario) -> dict[str, Any]:
     """The profile in force, "" in a protocol without profiles, and the options that the scenario names."""
-    named = {name: value for name, value in scenario.options.items() if name != scenario.protocol}
+    named = {name: value for name, value in written_options(scenario).items() if name != scenario.protocol}
     return {
         "profile": profile_of(scenario.protocol, scenario.options),
-        "named": KINDS["options"].write(named),
+        "named": named,
     }
 
 
