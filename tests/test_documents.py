@@ -17,6 +17,7 @@ from django.urls import get_resolver, resolve
 from script.benchmarks.__main__ import PARTS
 from script.benchmarks.document import missing_parts
 from simulator import World
+from simulator.protocols.declared import DECLARED
 from simulator.protocols.registry import EVENT_TYPES
 from simulator.scenarios.settings import OPTIONS
 from simulator.trace.registry import COLUMNS
@@ -98,6 +99,23 @@ def test_the_performance_page_has_a_place_for_every_part_of_the_benchmarks():
 def test_fidelity_names_every_option():
     text = (ROOT / "docs" / "fidelity.md").read_text()
     assert [name for name in OPTIONS if f"`{name}`" not in text] == []
+
+
+def test_fidelity_shows_the_value_of_every_option_under_each_profile():
+    text = (ROOT / "docs" / "fidelity.md").read_text()
+    shown = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split(" | ")]
+        if line.startswith("| `") and len(cells) > 3:
+            shown[cells[0].strip("| `")] = cells[1:]
+    found = 0
+    for protocol, declared in DECLARED.items():
+        for option in declared.options if declared.profiles else ():
+            values = [OPTIONS[option.name].value_under({protocol: one.name}) for one in declared.profiles]
+            words = [str(value).lower() if isinstance(value, bool) else value for value in values]
+            assert shown[option.name][: len(words)] == words, option.name
+            found += 1
+    assert found
 
 
 def _exists(path: Path, name: str) -> bool:

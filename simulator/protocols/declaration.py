@@ -11,7 +11,7 @@ from simulator.scenarios.command import Command
 from simulator.scenarios.key import Key, Section
 from simulator.scenarios.kinds import Kind
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.setting import Setting
+from simulator.scenarios.setting import Profile, Setting
 from simulator.scenarios.strategy import StrategyRules
 from simulator.trace.registry import COLUMNS, INTEGER, EventType, WordTable
 from simulator.trace.shared_events import SHARED_EVENTS
@@ -46,6 +46,7 @@ class Declared:
     Optional:
 
     - `settings` under the broker's own names, `options`: the lab's switches.
+    - `profiles`: named sets of option values, such as a release. The first is the default.
     - `kinds` of value beside the common ones, `key_groups` that they refer to in the JSON Schema.
     - `link_keys` beside latency and bandwidth.
     - `consistency(check)` reports contradictions between parts, `remarks(scenario)` lists parts without
@@ -66,6 +67,7 @@ class Declared:
     events: tuple[EventType, ...]
     settings: tuple[Setting, ...] = ()
     options: tuple[Setting, ...] = ()
+    profiles: tuple[Profile, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     key_groups: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
     link_keys: tuple[Key, ...] = ()

@@ -228,10 +228,9 @@ def _settings(table: dict[str, Setting]) -> str:
 def _setting_default(setting: Setting) -> str:
     if setting.default is None:
         return ""
-    shown = f"`{_written(setting, setting.default)}`"
-    return (
-        shown if setting.measured is None else f"{shown}; measured: `{_written(setting, setting.measured)}`"
-    )
+    others = {**({} if setting.measured is None else {"measured": setting.measured}), **setting.profiles}
+    shown = [f"{name}: `{_written(setting, value)}`" for name, value in others.items()]
+    return "; ".join([f"`{_written(setting, setting.default)}`", *shown])
 
 
 def _written(setting: Setting, value: Any) -> str:

@@ -12,11 +12,19 @@ from typing import Any
 
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.compound import KINDS
 from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.json_schema import scenario_schema
 from simulator.scenarios.model import CommandSpec, Scenario
 
-__all__ = ["builtin_text", "example_families", "minimal_example", "scenario_schema", "text_with_commands"]
+__all__ = [
+    "builtin_text",
+    "example_families",
+    "minimal_example",
+    "scenario_schema",
+    "text_with_commands",
+    "written_options",
+]
 
 
 def example_families() -> tuple[str, ...]:
@@ -30,6 +38,11 @@ def minimal_example(family: str) -> str:
         raise KeyError(family)
     folder = resources.files("simulator.scenarios") / "minimal"
     return (folder / f"{family}.yaml").read_text(encoding="utf-8")
+
+
+def written_options(scenario: Scenario) -> dict[str, Any]:
+    """The options that a scenario names, with their values as a file has them."""
+    return KINDS["options"].write(scenario.options)
 
 
 def text_with_commands(scenario: Scenario, commands: Sequence[Mapping[str, Any]]) -> str:

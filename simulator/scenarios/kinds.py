@@ -117,9 +117,13 @@ def _read_boolean(node: Node, key: Key, path: str, reader: Reading) -> bool:
 
 
 def _read_choice(node: Node, key: Key, path: str, reader: Reading) -> str:
-    if node.value not in key.choices:
+    if node.value in key.choices:
+        return node.value
+    if node.text not in key.choices:
         raise Wrong(f'"{node.plain()}" is not one of the choices', suggestion(node.plain(), key.choices))
-    return node.value
+    if node.line is not None:  # in a file other readers take it for a number, and 5.10 for 5.1
+        raise Wrong(f"{node.text} is a number without quotes", f'write "{node.text}"')
+    return node.text
 
 
 def _measured(

@@ -1,23 +1,51 @@
 """The settings and options of all protocols.
 
 `SETTINGS` have the brokers' own names, `OPTIONS` are the lab's own switches. Each protocol declares its own
-(`simulator.protocols.declared`).
+(`simulator.protocols.declared`). A protocol with profiles also has an option of its own name, which
+chooses one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from simulator.protocols.declaration import Declared
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios.setting import MEASURED, TIMING, Setting
 
 SETTINGS: dict[str, Setting] = {
     setting.name: setting for declared in DECLARED.values() for setting in declared.settings
 }
+
+
+def _options(protocol: str, declared: Declared) -> Iterator[Setting]:
+    """A protocol's options with their values by profile, after the option that chooses a profile."""
+    profiles = declared.profiles
+    if profiles:
+        says = "; ".join(f"`{profile.name}`: {profile.says}" for profile in profiles)
+        yield Setting(
+            protocol,
+            profiles[0].name,
+            "choice",
+            f"the profile, which gives every option below that the scenario does not give its value. {says}",
+            tuple(profile.name for profile in profiles),
+            protocol=protocol,
+        )
+    for option in declared.options:
+        values = {one.name: one.values[option.name] for one in profiles if option.name in one.values}
+        yield replace(option, profiles=values)
+
+
 OPTIONS: dict[str, Setting] = {
-    option.name: option for declared in DECLARED.values() for option in declared.options
+    option.name: option for name, declared in DECLARED.items() for option in _options(name, declared)
 }
+
+
+def profile_of(protocol: str, options: Mapping[str, Any]) -> str:
+    """The profile that these options choose, "" where the protocol has none."""
+    return OPTIONS[protocol].value_under(options) if protocol in OPTIONS else ""
 
 
 def measured_settings(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -110,8 +110,8 @@ class System(Clock):
     # --- options
 
     def option(self, name: str) -> Any:
-        """The value of a lab option in force: the scenario's, or its default under `timing`."""
-        return self.options[name] if name in self.options else OPTIONS[name].default_under(self.options)
+        """The value of a lab option in force: the scenario's, or its default under `timing` and profile."""
+        return OPTIONS[name].value_under(self.options)
 
     # --- trace
 

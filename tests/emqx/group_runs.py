@@ -8,11 +8,16 @@ SECOND = 1_000_000
 
 
 def open_world(body: str, until: str = "20s", seed: int = 1) -> World:
-    """A world of a scenario given without its head."""
+    """A world of a scenario given without its head.
+
+    Leaders at other nodes can be reached (emqx#18143) unless the text says otherwise. Everything else is as
+    shipped by default.
+    """
     head = (
         f"format: 1\nname: x\ntitle: x\nfamily: durable-shared-subscriptions\nuntil: {until}\nseed: {seed}\n"
     )
-    return World.from_scenario(load_scenario(head + body.strip() + "\n"))
+    reachable = [("options.remoteLeaders", "reachable")] if "remoteLeaders" not in body else []
+    return World.from_scenario(load_scenario(head + body.strip() + "\n", overrides=reachable))
 
 
 def run(body: str, until: str = "20s", seed: int = 1) -> World:
@@ -43,9 +48,7 @@ def instants(world: World, client: str) -> list[int]:
 
 
 def tick_after(world: World, at_us: int) -> int:
-    """When the first leader checks its deadlines next after an instant: each
-    `leader_periodical_actions_interval`, from a drawn instant on.
-    """
+    """When the first leader checks its deadlines next after an instant."""
     interval_us = world.runtime.setting("leader_periodical_actions_interval")
     phase_us = world.runtime.leaders[1].due_us("periodical_actions") % interval_us
     return at_us + 1 + (phase_us - at_us - 1) % interval_us

@@ -175,8 +175,8 @@ def test_a_group_declared_again_starts_at_its_start_time(start, first, twice):
     """
     told = "" if start is None else f", startTime: {start}"
     world = run(
-        NODES
-        + 'groups: {g: {filter: "t/#"}}\nsessions: {a: {node: n, subscriptions: ["$share/g/t/#"]}, own: '
+        NODES + "options: {undeclaredElection: fails}\n"
+        'groups: {g: {filter: "t/#"}}\nsessions: {a: {node: n, subscriptions: ["$share/g/t/#"]}, own: '
         '{node: n, subscriptions: ["t/#"]}}\n'
         "publishers: {p: {topic: t/x, clients: 1, every: 100ms, start: 1s}}\n"
         + commands("at: 5s, do: group.destroy, group: g", "at: 20s, do: group.declare, group: g" + told),

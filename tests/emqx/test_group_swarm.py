@@ -28,9 +28,14 @@ SHIPPED = {
     "endOfStream": "kills-leader",
     "replayedGeneration": "forgotten",
     "secondConnectResponse": "crashes",
-    "secondRevokeFinished": "ignored",
+    "secondRevokeFinished": "invalidates",
     "revokeCarriesEpoch": "true",
+    "redeclaredGroup": "adopted",
+    "undeclaredElection": "claims",
+    "remoteLeaders": "unreachable",
+    "leaderTimerPhase": "drawn",
 }
+"""Options beside those of the profile `proposal`: the faults as shipped, an epoch, and timers that have drifted."""
 SHARE = '"$share/g/t/#"'
 SESSIONS, NODES = ("a", "b", "c"), ("n1", "n2")
 
@@ -105,7 +110,8 @@ def world_of(schedule, seed, link, batch, processing, options=NO_FAULTS, shards=
         )
         for place, name in enumerate(SESSIONS)
     )
-    told = ", ".join(f"{name}: {value}" for name, value in options.items())
+    chosen = {"emqx": "proposal", "remoteLeaders": "reachable", **options}
+    told = ", ".join(f"{name}: {value}" for name, value in chosen.items())
     return open_world(
         f"""
 settings: {{n_shards: {shards}, batch_size: {batch}}}

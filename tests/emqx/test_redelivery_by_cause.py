@@ -340,7 +340,8 @@ def test_closed_streams_do_not_count_toward_the_targets():
     sessions = f"{one('a')}, {one('b', more=', start: 100ms')}"
     world = run(
         with_commands(
-            body(sessions, "p: {topic: t, start: 1100ms, every: 100ms, stop: 18s}", "n_shards: 3"),
+            "options: {endOfStream: handled}\n"
+            + body(sessions, "p: {topic: t, start: 1100ms, every: 100ms, stop: 18s}", "n_shards: 3"),
             "at: 5050ms, do: storage.close-generation",
             *["at: 5040ms, do: protocol.lose, type: revoke-finished"] * 3,
         )
@@ -353,7 +354,7 @@ def test_closed_streams_do_not_count_toward_the_targets():
 @pytest.mark.parametrize("shipped", [False, True])
 def test_the_end_of_a_stream_reported_in_a_disconnect(shipped):
     """The code saves a disconnect's positions as it saves a progress: an end crashes it there too."""
-    options = "options: {endOfStream: kills-leader}\n" if shipped else ""
+    options = "" if shipped else "options: {endOfStream: handled}\n"
     world = run(
         options
         + with_commands(

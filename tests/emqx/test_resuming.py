@@ -104,9 +104,9 @@ def test_chunks_are_sent_again_in_the_order_in_which_they_were_fetched(share):
 @pytest.mark.parametrize(
     "qos, options, got",
     [
-        (0, "", [0, 1, 4, 5]),
-        (0, "options: {qos0Subscriptions: durable}\n", [0, 1, 2, 3, 4, 5]),
-        (1, "", [0, 1, 2, 3, 4, 5]),
+        (0, "options: {endOfStream: handled}\n", [0, 1, 4, 5]),
+        (0, "options: {endOfStream: handled, qos0Subscriptions: durable}\n", [0, 1, 2, 3, 4, 5]),
+        (1, "options: {endOfStream: handled}\n", [0, 1, 2, 3, 4, 5]),
     ],
 )
 @pytest.mark.parametrize("generation", ["", "at: 3500ms, do: storage.close-generation"])

@@ -64,6 +64,9 @@ def _stored_at(event: str, cluster: str, **where: Any) -> Callable[[Any], list[s
 _GROUP_OF_FOUR = {"four": "settings.n_shards"}
 _PIP_433 = {"433": NAME}
 
+_REACHABLE = {"6.0.4": NAME, "5.10": NAME}
+_REMOTE = {"8.95 s": "sessions.ada.stop", "0.1 s": "sessions.ben.start"}
+
 CAPTIONS: dict[str, dict[str, Source]] = {
     "ack-hole-delayed-message": {"15": NAME},
     "backlog-blocks-snapshots": {
@@ -172,8 +175,8 @@ CAPTIONS: dict[str, dict[str, Source]] = {
     "groups-leader-crash-late": {"12 s": "commands[0].at"},
     "groups-leave": {**_GROUP_OF_FOUR, "6.5 s": "commands[0].at"},
     "groups-more-borrowers": {"five": "run:groups.meters.sessions", "5 s": "sessions.ada.stop"},
-    "groups-node-crash": {"12 s": "commands[0].at", "2 s": "sessions.ada.reconnect"},
-    "groups-node-stop": {"12 s": "commands[0].at", "2 s": "sessions.ada.reconnect"},
+    "groups-node-crash": {**_REACHABLE, "12 s": "commands[0].at", "2 s": "sessions.ada.reconnect"},
+    "groups-node-stop": {**_REACHABLE, "12 s": "commands[0].at", "2 s": "sessions.ada.reconnect"},
     "groups-quality-0": {
         "0": "publishers.light.qos",
         "1": NAME,
@@ -191,16 +194,24 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "7.5 s": "commands[2].at",
         "8 s": _at("borrower.changed", client="ada", detail="no answer to its ping"),
     },
+    "groups-remote-leader": {**_REMOTE, "6.0.4": NAME},
+    "groups-remote-leader-as-shipped": {**_REMOTE, "5.10": NAME},
     "groups-rounds": {**_GROUP_OF_FOUR, "5.5 s": "sessions.ben.stop", "7.2 s": "sessions.cleo.start"},
     "groups-rounds-as-shipped": {
         **_GROUP_OF_FOUR,
         "5.5 s": "sessions.ben.stop",
         "7.2 s": "sessions.cleo.start",
     },
-    "groups-slow-ping": {"6 s": "commands[0].at", "11 s": "commands[1].at", "4.5 s": "commands[0].latency"},
-    "groups-split-heals": {"6 s": "commands[0].at", "20 s": "commands[1].at"},
-    "groups-takeover": {"10 s": "commands[0].at"},
+    "groups-slow-ping": {
+        **_REACHABLE,
+        "6 s": "commands[0].at",
+        "11 s": "commands[1].at",
+        "4.5 s": "commands[0].latency",
+    },
+    "groups-split-heals": {**_REACHABLE, "6 s": "commands[0].at", "20 s": "commands[1].at"},
+    "groups-takeover": {**_REACHABLE, "10 s": "commands[0].at"},
     "groups-thousand-streams": {
+        **_REACHABLE,
         "thousand": "run:groups.meters.streams",
         "hundred": lambda run: run.summary["groups"]["meters"]["sessions"] // 2,
     },
@@ -214,6 +225,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "10.5 s": _at("borrower.dropped"),
     },
     "groups-two-leaders": {
+        **_REACHABLE,
         "12 s": "commands[0].at",
         "90 s": "commands[0].for",
         "20 s": _at("leader.blocked"),
@@ -221,7 +233,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "80 s": _at("leader.unblocked"),
         "96 s": _at("borrower.changed", -1, client="ada", reason="gone"),
     },
-    "groups-two-readers": {"6 s": "commands[0].at"},
+    "groups-two-readers": {**_REACHABLE, "6 s": "commands[0].at"},
     "issue-10054": {
         "ten": "producers.shop.count",
         "five": "run:failovers[0].duplicates",

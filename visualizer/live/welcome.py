@@ -7,6 +7,8 @@ from typing import Any
 from django.urls import reverse
 
 from simulator import ENGINE_VERSION, Scenario, live_rows_of, names_of, recordings, sites_of, tables_of
+from simulator.scenarios.editing import written_options
+from simulator.scenarios.settings import profile_of
 from visualizer.labs.definitions import read_scenario
 from visualizer.live.wire import WIRE_VERSION
 from visualizer.models import Lab
@@ -28,6 +30,7 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
         "protocol": scenario.protocol,
         "about": scenario.about,
         "watch": scenario.watch,
+        "options": options_facts(scenario),
         "tour": tour_facts(scenario),
         "seed": lab.seed,
         "owner": is_owner,
@@ -46,6 +49,15 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
         "commands": [
             {"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands
         ],
+    }
+
+
+def options_facts(scenario: Scenario) -> dict[str, Any]:
+    """The profile in force, "" in a protocol without profiles, and the options that the scenario names."""
+    named = {name: value for name, value in written_options(scenario).items() if name != scenario.protocol}
+    return {
+        "profile": profile_of(scenario.protocol, scenario.options),
+        "named": named,
     }
 
 

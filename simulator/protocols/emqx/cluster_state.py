@@ -36,6 +36,7 @@ FAULTY = (
     "forgotten",
     "invalidates",
     "claims",
+    "unreachable",
 )
 """Values of options that select a known fault of EMQX's code."""
 

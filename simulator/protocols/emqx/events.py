@@ -131,7 +131,7 @@ EVENTS: tuple[EventType, ...] = (
         "protocol.lost",
         ("cluster", "peer", "subscription", "client", "topic", "count", "reason", "entry", "detail"),
         "control",
-        "it was not received; detail: loss, link-cut, node-down, no-such-process, command",
+        "it was not received; detail: loss, link-cut, node-down, no-such-process, own-node, command",
     ),
     EventType(
         149,

@@ -3,8 +3,10 @@
 Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`. A clean stop commits a
 last time and releases the claim; a crash does neither. While a request waits for the store the process
 handles nothing: messages wait in its mailbox. The first round runs at once, the others every
-`leader_renew_streams_interval`. The first check of deadlines is within `leader_periodical_actions_interval`,
-at a drawn instant: EMQX starts both timers together, and each drifts by the duration of its own work.
+`leader_renew_streams_interval`. The first check of deadlines comes one `leader_periodical_actions_interval`
+after the start (`emqx_ds_shared_sub_leader:init_state`). Each timer is armed again after its own work, so
+rounds and checks keep their phase. With `leaderTimerPhase: drawn` the first check is at a drawn instant in
+that interval, as in a leader whose two timers have drifted apart.
 """
 
 from __future__ import annotations
@@ -127,10 +129,9 @@ class LeaderProcess:
         for name, assignment in self.leader.streams.items():
             system.note("progress.loaded", self.born_seq, node, group, name, assignment.position, number)
         interval_us = system.setting("leader_periodical_actions_interval")
-        self._arm(
-            1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us,
-            self.periodical_actions,
-        )
+        drawn = system.option("leaderTimerPhase") == "drawn"
+        first_us = 1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us
+        self._arm(first_us if drawn else interval_us, self.periodical_actions)
         self._arm(system.setting("leader_heartbeat_interval"), self.heartbeat)
 
     def begin(self) -> None:

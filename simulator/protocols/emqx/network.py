@@ -2,7 +2,9 @@
 
 Rules: every remote message is a separate cast, so two of them have no order and a loss is not detected
 (`emqx_ds_shared_sub_proto`). Every message has a number, to which all its random draws belong. Commands can
-lose, delay or duplicate the next message of a kind.
+lose, delay or duplicate the next message of a kind. In 5.9 and 5.10 no message reaches a leader at another
+node: `send_to_leader` casts it to the borrower's own node, which casts it to itself again, without end
+(emqx#18143, option `remoteLeaders`).
 """
 
 from __future__ import annotations
@@ -61,6 +63,8 @@ class Network:
         lost = (
             "command"
             if order is not None and order.fate == "lose"
+            else "own-node"
+            if target.process == "leader" and target.node != source and system.fault("remoteLeaders")
             else self._lost(source, target.node, number)
         )
         if lost is not None:

@@ -8,7 +8,7 @@ import { element, required, setText } from "../render/dom.js";
 /**
  * @param {Document} document
  * @param {HTMLElement} root the lab page
- * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string, recorded: import("../model/recorded.js").Recorded | null} | null) => void}}
+ * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string, options: {profile: string, named: Object<string, unknown>}, recorded: import("../model/recorded.js").Recorded | null} | null) => void}}
  */
 export function makeAbout(document, root) {
   const dialog = required(root, "dialog[data-part=about]");
@@ -17,13 +17,13 @@ export function makeAbout(document, root) {
   for (const button of buttons) button.addEventListener("click", () => dialog.showModal());
   required(dialog, "[data-act=about-close]").addEventListener("click", () => dialog.close());
 
-  function write({ title, scenario, about, watch, recorded }) {
+  function write({ title, scenario, about, watch, options, recorded }) {
     setText(required(dialog, "[data-part=about-title]"), title);
     required(dialog, "[data-part=about-text]").replaceChildren(
       ...paragraphsOf(about).map((text) => element(document, "p", { text })),
       ...(watch ? [element(document, "h3", { text: "What to watch" }), ...paragraphsOf(watch).map((text) => element(document, "p", { text }))] : []),
       ...(recorded ? recordedNodes(document, recorded) : []),
-      element(document, "p.quiet", { text: `Scenario ${scenario}` }),
+      element(document, "p.quiet", { text: [`Scenario ${scenario}`, ...optionWords(options)].join(" · ") }),
     );
     for (const button of buttons) button.hidden = !about && !recorded;
   }
@@ -35,6 +35,13 @@ export function makeAbout(document, root) {
       write(welcome);
     },
   };
+}
+
+/** The profile, and the options that the scenario names, with their values. @returns {Array<string>} */
+function optionWords(options) {
+  if (!options) return [];
+  const named = Object.entries(options.named).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`);
+  return [...(options.profile ? [`profile ${options.profile}`] : []), ...(named.length ? [`options ${named.join(", ")}`] : [])];
 }
 
 /** Where a run was recorded, and which kinds of rows were measured and which inferred. */

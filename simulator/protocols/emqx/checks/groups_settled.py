@@ -22,7 +22,7 @@ from simulator.checks.check import Check
 from simulator.checks.knowledge import NoKnowledge
 from simulator.checks.stretch import Stretch
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.settings import SETTINGS
+from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.trace.registry import NULL
 
 WAITED_FOR = (
@@ -39,14 +39,15 @@ A dead leader's claim expires, leader and borrower time each other out, the borr
 reassignment round runs.
 """
 
-AS_SHIPPED = {
-    "emqxEdition": "community",
-    "secondConnectResponse": "crashes",
-    "resetWhileUnsubscribing": "resubscribes",
-    "endOfStream": "kills-leader",
-    "replayedGeneration": "forgotten",
+LASTING_FAULTS = {
+    "resetWhileUnsubscribing": ("resubscribes", "session.unsubscribed"),
+    "endOfStream": ("kills-leader", "stream.closed"),
+    "replayedGeneration": ("forgotten", "stream.closed"),
 }
-"""With these options the check does not apply."""
+"""Faults of the code that leave a group without leader or reader, and the event that can be followed by one.
+
+By option, with the faulty value. From that event on the check does not apply.
+"""
 
 HELD_US = 5_000_000
 """A client that holds a chunk longer than this does not acknowledge."""
@@ -56,10 +57,12 @@ def _setting_us(settings: Mapping[str, Any], name: str) -> int:
     return settings.get(name, SETTINGS[name].default)
 
 
-def round_trip_limit_us(settings: Mapping[str, Any]) -> int:
-    """The longest round trip to a leader at which no message is too late: 1 s with the defaults.
+def round_trip_limit_us(settings: Mapping[str, Any], answers_repeated: bool = True) -> int:
+    """The longest round trip to a leader at which no message is too late: 0.5 s with the defaults.
 
-    It covers a ping before its deadline, its response, and what the periodic check would otherwise resend.
+    It covers a ping before its deadline, its response, and what the periodic check would otherwise resend. A
+    stream that is handed over takes two round trips from a round to the answer to `revoked`. With
+    `answers_repeated` a check in between gets its owner invalidated, in each hand-over anew.
     """
     ping = _setting_us(settings, "leader_borrower_timeout") - _setting_us(
         settings, "session_ping_leader_interval"
@@ -67,7 +70,7 @@ def round_trip_limit_us(settings: Mapping[str, Any]) -> int:
     return min(
         ping,
         _setting_us(settings, "session_ping_leader_timeout"),
-        _setting_us(settings, "leader_periodical_actions_interval"),
+        _setting_us(settings, "leader_periodical_actions_interval") // (2 if answers_repeated else 1),
     )
 
 
@@ -179,13 +182,20 @@ class Settled(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.late_revokes = not scenario.options.get("revokeCarriesEpoch", False)
+        options = scenario.options
+        self.late_revokes = not OPTIONS["revokeCarriesEpoch"].value_under(options)
+        self.answers_repeated = OPTIONS["secondRevokeFinished"].value_under(options) == "invalidates"
+        self.ending = {
+            event: None
+            for name, (value, event) in LASTING_FAULTS.items()
+            if OPTIONS[name].value_under(options) == value
+        }
         self.settings = dict(scenario.settings)
         self.slowest_us = max(
             (2 * max(link.latency.value_us, link.latency.high_us) for link in scenario.links.values()),
             default=0,
         )
-        self.judges = not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
+        self.judges = OPTIONS["emqxEdition"].value_under(options) == "enterprise"
         self.bound_us = 0
         self._reckon()
         self.groups: dict[int, _Group] = {}
@@ -198,7 +208,7 @@ class Settled(Check):
 
         The check stops for good once the settings or links make messages, responses or claim renewals late.
         """
-        self.limit_us = round_trip_limit_us(self.settings)
+        self.limit_us = round_trip_limit_us(self.settings, self.answers_repeated)
         renewed = _setting_us(self.settings, "leader_heartbeat_interval") < _setting_us(
             self.settings, "leader_claim_ttl"
         )
@@ -214,6 +224,7 @@ class Settled(Check):
 
     def copy_into(self, copy: Self) -> None:
         copy.settings, copy.slowest_us = dict(self.settings), self.slowest_us
+        copy.ending, copy.answers_repeated = self.ending, self.answers_repeated
         copy.judges, copy.limit_us, copy.bound_us, copy.late_revokes = (
             self.judges,
             self.limit_us,
@@ -235,6 +246,9 @@ class Settled(Check):
                 self.slowest_us = max(self.slowest_us, 2 * row[-1])
             elif kind == "config.updated":
                 self.settings[stretch.name(row[6])] = row[-1]
+            elif kind in self.ending:
+                self.judges = False
+                return
             else:
                 continue
             self._reckon()

@@ -21,6 +21,7 @@ EMQX_DECLARED = Declared(
     events=events.EVENTS,
     settings=settings.SETTINGS,
     options=settings.OPTIONS,
+    profiles=settings.PROFILES,
     kinds=kinds.KINDS,
     link_keys=sections.LINK_KEYS,
     consistency=check_consistency,

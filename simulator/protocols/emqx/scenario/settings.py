@@ -1,7 +1,7 @@
 """EMQX's settings, with the names and defaults of 5.9/5.10, and the lab's options for known faults.
 
-For most options the correct behaviour is the default and the other value is the behaviour of EMQX's code. For
-the last three options the default is the behaviour of the code (docs/durable-shared-subscriptions.md).
+Every option's default is the behaviour of release 5.10 as shipped. The profile `proposal` has the repaired
+values (docs/durable-shared-subscriptions.md).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 
 from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.scenarios.limits import BATCH_SETTING_MAX
-from simulator.scenarios.setting import Setting
+from simulator.scenarios.setting import Profile, Setting
 
 _Own = partial(Setting, protocol=EMQX)
 
@@ -106,68 +106,79 @@ OPTIONS: tuple[Setting, ...] = (
         ("enterprise", "community"),
     ),
     _Own(
-        "secondConnectResponse",
-        "tolerated",
+        "remoteLeaders",
+        "unreachable",
         "choice",
         (
-            "a second connect response is nothing (since February 2026, 6.x), or crashes the borrower's "
-            "session, as shipped"
+            "as shipped (emqx#18143), a borrower's messages to a leader at another node are sent to the "
+            "borrower's own node, so only sessions at the leader's node read; or they reach the leader, as "
+            "since 6.0.4, 6.1.4, 6.2.3 and 6.3.0"
         ),
-        ("tolerated", "crashes"),
+        ("unreachable", "reachable"),
+    ),
+    _Own(
+        "secondConnectResponse",
+        "crashes",
+        "choice",
+        (
+            "a second connect response crashes the borrower's session, as shipped, or is ignored "
+            "(emqx#16789, since 6.1.1)"
+        ),
+        ("crashes", "tolerated"),
     ),
     _Own(
         "lateProgress",
-        "keep-highest",
+        "last-write-wins",
         "choice",
         (
-            "a progress report that arrives late leaves a stream's position where it is, or "
-            "rewinds it, as shipped"
+            "a progress report that arrives late moves a stream's position back, as shipped, or leaves it "
+            "where it is"
         ),
-        ("keep-highest", "last-write-wins"),
+        ("last-write-wins", "keep-highest"),
     ),
     _Own(
         "resetWhileUnsubscribing",
-        "ends",
+        "resubscribes",
         "choice",
         (
-            "a borrower reset while it unsubscribes ends, or starts again for a "
-            "subscription that is gone, as shipped"
+            "a borrower that is reset while it unsubscribes starts again for a subscription that is gone, as "
+            "shipped, or ends"
         ),
-        ("ends", "resubscribes"),
+        ("resubscribes", "ends"),
     ),
     _Own(
         "reassignmentTimers",
-        "one",
+        "multiply",
         "choice",
-        "rounds after a disconnect leave the periodic one alone, or each arms another endlessly, as shipped",
-        ("one", "multiply"),
+        "each round after a disconnect starts another periodic one that never ends, as shipped, or none",
+        ("multiply", "one"),
     ),
     _Own(
         "endOfStream",
-        "handled",
+        "kills-leader",
         "choice",
-        "the end of a stream frees it, or crashes the leader that receives it, as shipped",
-        ("handled", "kills-leader"),
+        "the end of a stream crashes the leader that receives it, as shipped, or frees the stream",
+        ("kills-leader", "handled"),
     ),
     _Own(
         "replayedGeneration",
-        "remembered",
+        "forgotten",
         "choice",
         (
-            "that the last known generation was read is kept, or forgotten, so that it is read again from "
-            "the start, as shipped"
+            "that the last known generation was read is forgotten, so that it is read again from the start, "
+            "as shipped, or kept"
         ),
-        ("remembered", "forgotten"),
+        ("forgotten", "remembered"),
     ),
     _Own(
         "undeclaredElection",
-        "fails",
+        "claims",
         "choice",
         (
-            "an election for a group that is not declared leaves nothing behind, or the claim of a leader "
-            "that ended at once, which delays the next election until the claim is too old, as shipped"
+            "an election for a group that is not declared leaves the claim of a leader that ended at once, "
+            "which delays the next election until the claim is too old, as shipped, or nothing"
         ),
-        ("fails", "claims"),
+        ("claims", "fails"),
     ),
     _Own(
         "qos0Subscriptions",
@@ -190,6 +201,17 @@ OPTIONS: tuple[Setting, ...] = (
         ("invalidates", "ignored"),
     ),
     _Own(
+        "leaderTimerPhase",
+        "aligned",
+        "choice",
+        (
+            "the first deadline check of a leader comes one interval after its start, and rounds and checks "
+            "keep their phase, or it comes within the first interval, drawn for each leader, as when the two "
+            "timers have drifted apart by the time that their work takes"
+        ),
+        ("aligned", "drawn"),
+    ),
+    _Own(
         "redeclaredGroup",
         "adopted",
         "choice",
@@ -209,3 +231,29 @@ OPTIONS: tuple[Setting, ...] = (
         ),
     ),
 )
+
+SHIPPED, PROPOSAL = "5.10", "proposal"
+
+PROFILES = (
+    Profile(SHIPPED, "EMQX 5.10 as shipped, with its known faults"),
+    Profile(
+        PROPOSAL,
+        (
+            "the proposal (EIP 0028), with the faults of the code repaired; its messages carry no epoch, "
+            "as in the proposal"
+        ),
+        {
+            "remoteLeaders": "reachable",
+            "secondConnectResponse": "tolerated",
+            "lateProgress": "keep-highest",
+            "resetWhileUnsubscribing": "ends",
+            "reassignmentTimers": "one",
+            "endOfStream": "handled",
+            "replayedGeneration": "remembered",
+            "undeclaredElection": "fails",
+            "secondRevokeFinished": "ignored",
+            "redeclaredGroup": "fenced",
+        },
+    ),
+)
+"""The first profile's values are the defaults of the options."""

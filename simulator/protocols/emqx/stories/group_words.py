@@ -52,6 +52,7 @@ LOST = {
     "link-cut": "the link is cut",
     "node-down": "the node is down",
     "no-such-process": "its receiver has ended",
+    "own-node": "sent to the borrower's own node instead of its leader's",
     "command": "lost by a command",
 }
 """Why a protocol message was not received, by the detail of its row."""

@@ -11,7 +11,9 @@ from functools import partial
 from typing import Any
 
 from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
+from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.protocols.emqx.scenario.model import EmqxScenario, PublisherSpec, SessionSpec
+from simulator.protocols.emqx.scenario.settings import PROPOSAL
 from simulator.scenarios.changes import (
     Change,
     Changed,
@@ -27,6 +29,7 @@ from simulator.scenarios.settings import OPTIONS, SETTINGS
 
 REPAIRED = {
     "emqxEdition": "the enterprise edition, where a shared subscription has an effect",
+    "remoteLeaders": "messages that reach a leader at another node",
     "secondConnectResponse": "a second connect response tolerated, not fatal",
     "lateProgress": "a late progress report does not move a position back",
     "resetWhileUnsubscribing": "a borrower that is reset while it unsubscribes stays away",
@@ -39,8 +42,21 @@ REPAIRED = {
 }
 """The text of each repaired fault of the code, by option."""
 
-REPAIRING = {"secondRevokeFinished": "ignored", "revokeCarriesEpoch": True}
-"""The repairing value of each option whose default is not that value."""
+REPAIRING = {"revokeCarriesEpoch": True}
+"""The repairing value of an option, where it is not that of the profile `proposal`."""
+
+NEEDED = {
+    "resetWhileUnsubscribing": ("session.unsubscribe",),
+    "reassignmentTimers": (
+        "session.unsubscribe",
+        "session.disconnect",
+        "node.stop",
+    ),
+    "endOfStream": ("storage.close-generation",),
+    "replayedGeneration": ("storage.close-generation",),
+    "undeclaredElection": ("group.destroy",),
+}
+"""The commands without which a fault has no effect, by option."""
 
 SECOND_US = 1_000_000
 PING, PATIENCE, DEADLINE = (
@@ -52,17 +68,34 @@ HEARTBEAT, CLAIM = "leader_heartbeat_interval", "leader_claim_ttl"
 
 
 def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed | None:
-    default = OPTIONS[option].default
-    wanted = REPAIRING.get(option, default)
-    if scenario.options.get(option, default) == wanted or (
-        option in REPAIRING and not _messages_can_be_late(scenario, commands)
-    ):
+    declared = OPTIONS[option]
+    wanted = REPAIRING.get(option, declared.default_under({EMQX: PROPOSAL}))
+    if declared.value_under(scenario.options) == wanted or not _can_occur(option, scenario, commands):
         return None
     options = {name: value for name, value in scenario.options.items() if name != option}
-    if wanted != default:
+    if declared.default_under(options) != wanted:
         options = ordered({**options, option: wanted}, OPTIONS)
     changed = replace(scenario, options=options)
     return Changed(f"repaired-{option}", REPAIRED[option], changed, commands, no_setting="release")
+
+
+def _can_occur(option: str, scenario: Scenario, commands: CommandLog) -> bool:
+    """Whether the inputs let a fault of the code have an effect."""
+    if option == "remoteLeaders":
+        return len({session.node for session in scenario.sessions.values()}) > 1 or "session.connect" in {
+            do for do, _arguments, _at_us in given(scenario, commands)
+        }
+    if option in ("secondConnectResponse", "lateProgress", "secondRevokeFinished", "revokeCarriesEpoch"):
+        return _messages_can_be_late(scenario, commands)
+    if option not in NEEDED:
+        return True
+    stops = option == "reassignmentTimers" and any(one.stop_us for one in scenario.sessions.values())
+    undeclared = option == "undeclaredElection" and not all(one.declared for one in scenario.groups.values())
+    return (
+        stops
+        or undeclared
+        or any(do in NEEDED[option] for do, _arguments, _at_us in given(scenario, commands))
+    )
 
 
 def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:

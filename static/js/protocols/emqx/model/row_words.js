@@ -13,7 +13,7 @@ const until = (entry) => (entry === undefined ? "the end" : String(entry));
 const about = (row) => `${row.topic === undefined ? "" : ` of ${row.topic}`}${row.subscription === undefined ? "" : ` in ${row.subscription}`}`;
 const LEASES = { granted: "is granted", revoking: "stops reading", absent: "has released" };
 const ASSIGNED = { granting: "is being granted to", granted: "is granted to", revoking: "is being revoked from", revoked: "is revoked from", free: "is unassigned, before" };
-const LOST = { loss: "on the link", "link-cut": "the link is cut", "node-down": "the node is down", "no-such-process": "its receiver has ended", command: "by a command" };
+const LOST = { loss: "on the link", "link-cut": "the link is cut", "node-down": "the node is down", "no-such-process": "its receiver has ended", "own-node": "sent to the borrower's own node, not to its leader's", command: "by a command" };
 const subscribed = (row) => `${row.detail}${row.subscription === undefined ? "" : `, in group ${row.subscription}`}`;
 
 /** @type {Object<string, (row: object) => Array<string | object>>} */
