@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator import ENGINE_VERSION, load_scenario
-from simulator.scenarios.model import Scenario
+from simulator import ENGINE_VERSION, Scenario, load_scenario
 from simulator.what_if import Rerun, answer, variants
 
 ROWS_MOST = 1_000_000

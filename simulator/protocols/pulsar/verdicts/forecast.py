@@ -117,9 +117,10 @@ def duplicate_entries(
     entry: np.ndarray | None = None,
     earliest: bool = False,
 ) -> tuple[BitMap, int]:
-    """The entries of B's log that the forecast counts as duplicates, and how many messages it counts in them.
+    """The entries of B's log with duplicates of the forecast, and how many messages those are.
 
-    Its other duplicates are not in B's log yet, or will be appended once more. Arguments as for `forecast`.
+    The forecast's other duplicates are not in B's log yet, or will be appended once more.
+    Arguments as for `forecast`.
     """
     found = _deliverable(log, cursor, log_from, first_kept, entry, earliest) & acknowledged
     if not found:

@@ -257,25 +257,17 @@ def settled(
     They are stranded (with unprocessed, returned), `fate` (lost, expired, skipped, null), lost cause, and the
     caught-up instant.
     """
-    lost_target = lost_clusters.select(
-        "run",
-        F.col("cluster").alias("target"),
-        F.col("lost_seq").alias("target_lost_seq"),
-        F.col("lost_us").alias("target_lost_us"),
+    found = fates.join(covered, FATE, "left").join(
+        F.broadcast(replicators), [*FAILOVER, "topic", "origin"], "left"
     )
-    lost_origin = lost_clusters.select(
-        "run", F.col("cluster").alias("origin"), F.col("lost_seq").alias("origin_lost_seq")
-    )
-    lost_source = lost_clusters.select(
-        "run", F.col("cluster").alias("source"), F.col("lost_seq").alias("source_lost_seq")
-    )
-    found = (
-        fates.join(covered, FATE, "left")
-        .join(F.broadcast(replicators), [*FAILOVER, "topic", "origin"], "left")
-        .join(F.broadcast(lost_target), ["run", "target"], "left")
-        .join(F.broadcast(lost_origin), ["run", "origin"], "left")
-        .join(F.broadcast(lost_source), ["run", "source"], "left")
-    )
+    for role in ("target", "origin", "source"):
+        lost = lost_clusters.select(
+            "run",
+            F.col("cluster").alias(role),
+            F.col("lost_seq").alias(f"{role}_lost_seq"),
+            *([F.col("lost_us").alias("target_lost_us")] if role == "target" else []),
+        )
+        found = found.join(F.broadcast(lost), ["run", role], "left")
     found = _with_going(found)
     left = _by(F.col("stored_source_seq"), F.col("failover_seq")) & ~_by(
         F.col("stored_target_seq"), F.col("failover_seq")
