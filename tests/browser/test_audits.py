@@ -188,7 +188,9 @@ def test_columns_are_assigned_before_anything_is_uploaded(browser: Any, site: An
     for label, column in chosen.items():
         expect(page.get_by_label(label, exact=True)).to_have_value(column)
     expect(page.get_by_label("“recv” is")).to_have_value("deliver")
-    page.get_by_label("“done” is").select_option("an acknowledgement")
+    expect(page.get_by_text("Still needed: what “done” is.")).to_be_visible()
+    page.get_by_label("“done” is").select_option("an ack")
+    expect(page.get_by_text("Say which is which.")).to_be_visible()
     expect(mapping).to_have_value(MAPPING)
     found.extend(f"columns: {line}" for line in findings_in_both_themes(page))
     for width, height in SIZES:
@@ -208,6 +210,13 @@ def test_columns_are_assigned_before_anything_is_uploaded(browser: Any, site: An
 
     files.set_input_files({"name": "west.jsonl", "mimeType": "text/plain", "buffer": ROW})
     expect(page.get_by_text("no mapping is needed")).to_be_visible()
+    expect(mapping).to_have_value("")
+    mapping.fill("format: 1\ncolumns: {ts: mine}\n")
+    files.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": CSV})
+    expect(page.get_by_label("Kind", exact=True)).to_have_value("op")
+    expect(mapping).to_have_value("format: 1\ncolumns: {ts: mine}\n")
+    page.get_by_label("Cluster", exact=True).select_option("region")
+    expect(mapping).to_have_value(re.compile('ts: "when"'))
     assert sent == [], "nothing is uploaded before the audit is started"
     context.close()
     assert found == [] and troubles == []

@@ -21,6 +21,7 @@ export const ASSIGNED = [
   { name: "subscription", label: "Subscription", pattern: /^(sub|group)$|subscription|group/i },
   { name: "cluster", label: "Cluster", pattern: /^(dc|site|zone)$|cluster|region|datacenter/i },
 ];
+const REQUIRED = ["ts", "kind", "message_id"];
 const KINDS = { publish: /^(publish(ed)?|send|sent|produced?)$/i, deliver: /^(deliver(ed)?|receiv(e|ed)|recv|consumed?|process(ed|ing)?)$/i, ack: /^(ack(ed|nowledged?)?|commit(ted)?|settled?)$/i };
 /** Words that an audit knows without a mapping (`KIND_NAMES` in `spark_reports/audit/columns.py`). */
 const KNOWN = /^(publish|publish_failed|publish_unknown|deliver|ack|produce_ok|produce_fail|produce_unknown|published|send|delivered|receive|process|acked|acknowledged|settle)$/i;
@@ -159,22 +160,26 @@ export function readyMapping(name, by_name) {
  */
 export function offerColumns({ document, root, files, mapping }) {
   const section = required(root, "fieldset[data-part=columns]");
-  const view = { document, section, says: required(section, "[data-part=says]"), table: required(section, "[data-part=table]"), choices: required(section, "[data-part=choices]"), text: required(section, "[data-part=text]") };
+  const view = { document, section, says: required(section, "[data-part=says]"), table: required(section, "table"), rows: required(section, "tbody"), lines: required(section, "pre[data-part=lines]"), choices: required(section, "[data-part=choices]"), text: required(section, "[data-part=text]") };
   const ready = required(section, "select[data-part=ready]");
   const pattern = required(section, "input[data-part=pattern]");
-  const write = (text) => {
-    mapping.value = text;
+  let written = "";
+  const write = (text, asked = true) => {
+    if (!asked && mapping.value.trim() && mapping.value !== written) return; // the visitor's own text
+    mapping.value = written = text;
     const details = mapping.closest("details");
-    if (details) details.open = Boolean(text);
+    if (details && text) details.open = true;
   };
   let head = /** @type {Head | null} */ (null);
   files.addEventListener("change", async () => {
     const file = files.files?.[0];
     section.hidden = true;
     head = file ? headOf(await file.slice(0, HEAD_BYTES).text(), file.name) : null;
+    if (mapping.value === written) write("");
     if (!head || head.kind === "unread") return;
     section.hidden = false;
-    view.text.hidden = head.kind !== "text";
+    view.text.hidden = view.lines.hidden = head.kind !== "text";
+    view.table.hidden = true;
     if (head.kind === "text") showText();
     else if (needsNoMapping(head)) showNothing();
     else showColumns(view, head, head.columns, "", write);
@@ -184,7 +189,6 @@ export function offerColumns({ document, root, files, mapping }) {
 
   function showNothing() {
     setText(view.says, "The columns are those of a log: no mapping is needed.");
-    view.table.replaceChildren();
     view.choices.replaceChildren();
   }
 
@@ -193,7 +197,8 @@ export function offerColumns({ document, root, files, mapping }) {
     const own = ready.value === "pattern";
     required(section, "[data-part=pattern-home]").hidden = !own;
     view.choices.replaceChildren();
-    view.table.replaceChildren(element(document, "pre", { text: head.lines.slice(0, EXAMPLES_MOST).map(shortened).join("\n") }));
+    view.table.hidden = true;
+    setText(view.lines, head.lines.slice(0, EXAMPLES_MOST).map(shortened).join("\n"));
     setText(view.says, "Text without columns. Choose what wrote its lines, or describe a line. Nothing has been uploaded.");
     if (ready.value && !own) write(readyMapping(ready.value, (files.files?.length ?? 0) > 1));
     if (!own || !pattern.value.trim()) return;
@@ -208,31 +213,36 @@ export function offerColumns({ document, root, files, mapping }) {
 /** @param {string} text */
 const shortened = (text) => (text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 1)}…` : text);
 
-/** The table of columns and the drop-downs. @param {any} view @param {Head} head @param {Column[]} columns @param {string} pattern @param {(text: string) => void} write */
-function showColumns({ document, says, table, choices }, head, columns, pattern, write) {
+/** The table of columns and the drop-downs. @param {any} view @param {Head} head @param {Column[]} columns @param {string} pattern @param {(text: string, asked?: boolean) => void} write */
+function showColumns({ document, says, table, rows, choices }, head, columns, pattern, write) {
   const chosen = guessed(columns);
   const kinds = /** @type {Record<string, string>} */ ({});
   const options = { position: false };
-  setText(says, `${columns.length} columns were found in the first rows. Say which is which. Nothing has been uploaded.`);
-  table.replaceChildren(
-    element(document, "table", {}, [
-      element(document, "thead", {}, [element(document, "tr", {}, ["Column", "First values"].map((text) => element(document, "th", { scope: "col", text })))]),
-      element(document, "tbody", {}, columns.map((column) => element(document, "tr", {}, [element(document, "th", { scope: "row" }, [element(document, "code", { text: column.name })]), element(document, "td", { text: column.values.map(shortened).join(" · ") || "–" })]))),
-    ]),
+  table.hidden = false;
+  rows.replaceChildren(
+    ...columns.map((column) =>
+      element(document, "tr", {}, [element(document, "th", { scope: "row" }, [element(document, "code", { text: column.name })]), element(document, "td", { text: column.values.map(shortened).join(" · ") || "–" })]),
+    ),
   );
   const words = element(document, "div.fields.words");
-  const update = () => write(mappingText(head, chosen, kinds, { pattern, ...options }));
+  const update = (asked = true) => {
+    const missing = ASSIGNED.filter(({ name }) => REQUIRED.includes(name) && !chosen[name]).map(({ label }) => label);
+    const unknown = Object.keys(kinds).filter((word) => !kinds[word]).map((word) => `what “${shortened(word)}” is`);
+    const needed = [...missing, ...unknown].join(", ");
+    setText(says, `${columns.length} columns were found in the first rows. ${needed ? `Still needed: ${needed}.` : "Say which is which."} Nothing has been uploaded.`);
+    write(mappingText(head, chosen, kinds, { pattern, ...options }), asked);
+  };
   const showWords = () => {
     for (const word of Object.keys(kinds)) delete kinds[word];
     const found = columns.find((column) => column.name === chosen.kind)?.all.slice(0, KINDS_MOST) ?? [];
     for (const word of found) kinds[word] = kindOf(word);
-    const choose = (word) => selectOf(document, `“${shortened(word)}” is`, [["", "choose…"], ["publish", "a publish"], ["deliver", "a delivery"], ["ack", "an acknowledgement"], ["ignore", "left out"]], kinds[word], (value) => { kinds[word] = value; update(); });
+    const choose = (word, number) => selectOf(document, `word-${number}`, `“${shortened(word)}” is`, [["", "choose…"], ["publish", "a publish"], ["deliver", "a delivery"], ["ack", "an ack"], ["ignore", "left out"]], kinds[word], (value) => { kinds[word] = value; update(); });
     words.replaceChildren(...found.map(choose));
   };
   const names = columns.map((column) => /** @type {[string, string]} */ ([column.name, column.name]));
   const extra = { kind: [["=deliver", "every row is a delivery"]], cluster: [["=name", "the file’s name"]] };
   const fields = ASSIGNED.map(({ name, label }) =>
-    selectOf(document, label, [["", "–"], ...names, ...(extra[name] ?? [])], chosen[name], (value) => {
+    selectOf(document, name, label, [["", "–"], ...names, ...(extra[name] ?? [])], chosen[name], (value) => {
       chosen[name] = value;
       if (name === "kind") showWords();
       update();
@@ -241,11 +251,12 @@ function showColumns({ document, says, table, choices }, head, columns, pattern,
   const position = element(document, "label.check", {}, [element(document, "input", { type: "checkbox", onchange: (event) => { options.position = event.target.checked; update(); } }), " The message id is an offset or ledger:entry, which differs between clusters"]);
   showWords();
   choices.replaceChildren(element(document, "div.fields", {}, fields), position, words);
-  update();
+  update(false);
 }
 
-/** A labelled drop-down. @param {Document} document @param {string} label @param {string[][]} options @param {string} value @param {(value: string) => void} change */
-function selectOf(document, label, options, value, change) {
-  const select = element(document, "select", { onchange: () => change(select.value) }, options.map(([name, text]) => element(document, "option", { value: name, text, selected: name === value })));
-  return element(document, "div.set-field", {}, [element(document, "label", {}, [label, select])]);
+/** A labelled drop-down. @param {Document} document @param {string} name a part of its id @param {string} label @param {string[][]} options @param {string} value @param {(value: string) => void} change */
+function selectOf(document, name, label, options, value, change) {
+  const id = `field-column-${name}`;
+  const select = element(document, "select", { id, onchange: () => change(select.value) }, options.map(([own, text]) => element(document, "option", { value: own, text, selected: own === value })));
+  return element(document, "div.set-field", {}, [element(document, "label", { for: id, text: label }), select]);
 }
