@@ -6,6 +6,7 @@ import argparse
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 from simulator import ScenarioError
 from spark_reports.audit import publish
@@ -36,8 +37,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--format", choices=(AUTO, *FORMATS), default=AUTO, help="format of all files (default: recognised)"
     )
     command.add_argument(
-        "--mapping", type=Path, metavar="FILE", help="which column of the log is which (docs/audit.md)"
+        "--mapping",
+        metavar="FILE",
+        help="which column of the log is which (docs/audit.md), or the name of a ready mapping",
     )
+    command.add_argument("--mappings", action=_List, nargs=0, help="list the ready mappings and end")
     command.add_argument(
         "--out",
         required=True,
@@ -58,11 +62,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Audit; returns the exit code, 2 for bad input."""
-    from spark_reports.audit.mapping import Mapping, read_mapping
+    from spark_reports.audit.mapping import Mapping
     from spark_reports.session import QUICK, JavaMissing, open_session
 
     try:
-        mapping = read_mapping(given.mapping) if given.mapping else Mapping()
+        mapping = _mapping(given.mapping) if given.mapping else Mapping()
     except OSError as error:
         print(f"--mapping {given.mapping}: {error.strerror}; name a readable file", file=sys.stderr)
         return 2
@@ -82,6 +86,25 @@ def run(given: argparse.Namespace) -> int:
         return _audit(spark, given, mapping)
     finally:
         spark.stop()
+
+
+class _List(argparse.Action):
+    """Prints the ready mappings and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_given: object) -> None:
+        from spark_reports.audit.mapping import READY, ready_text
+
+        print("\n".join(f"--mapping {name}\n{ready_text(name)}" for name in READY))
+        parser.exit()
+
+
+def _mapping(given: str) -> Any:
+    """The mapping of a file, or a ready one where there is no such file."""
+    from spark_reports.audit.mapping import READY, mapping_of, read_mapping, ready_text
+
+    if given in READY and not Path(given).exists():
+        return mapping_of(ready_text(given), given)
+    return read_mapping(Path(given))
 
 
 def quick(paths: list[str]) -> bool:

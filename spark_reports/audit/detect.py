@@ -8,17 +8,18 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from spark_reports.audit import documents
-from spark_reports.audit.errors import AuditError
+from spark_reports.audit.errors import AuditError, columns_text
 from spark_reports.audit.formats import verifiable
-from spark_reports.audit.inputs import InputFile, bare_line, first_lines
-from spark_reports.audit.mapping import Mapping
+from spark_reports.audit.inputs import InputFile, bare_line, first_lines, flat_columns
+from spark_reports.audit.mapping import READY, Mapping
 
-PARQUET, CSV, JSON_LINES = "parquet", "csv", "jsonl"
+PARQUET, CSV, JSON_LINES, TEXT = "parquet", "csv", "jsonl", "text"
 AUTO = "auto"
 SPANS, VERIFIABLE, STATS_INTERNAL = "spans", "verifiable", "stats-internal"
-FORMATS = (JSON_LINES, CSV, PARQUET, SPANS, VERIFIABLE, STATS_INTERNAL)
+FORMATS = (JSON_LINES, CSV, PARQUET, TEXT, SPANS, VERIFIABLE, STATS_INTERNAL)
 _BY_SUFFIX = {"parquet": PARQUET, "csv": CSV, "tsv": CSV}
 STATISTICS_BEGIN = ("entriesAddedCounter", "lastConfirmedEntry", "metadata")
+LINE_CHARACTERS_SHOWN = 300
 SNIFFED_FILES = 20
 """Files of one folder and suffix that are opened to recognise their format; the others count as the last."""
 
@@ -27,11 +28,18 @@ def sorted_by_format(
     spark: SparkSession, files: Sequence[InputFile], wanted: str, mapping: Mapping
 ) -> dict[str, list[InputFile]]:
     """The files of each format. Raises AuditError for a file that is no log."""
+    if wanted == TEXT and not mapping.pattern:
+        raise AuditError(
+            "text needs a regular expression with named groups; write `pattern:` or the name of a ready "
+            "mapping with --mapping"
+        )
     found: dict[str, list[InputFile]] = {}
     opened: dict[tuple[str, str], list[tuple[str, bool]]] = {}
     for file in files:
         own = _BY_SUFFIX.get(file.suffix) if wanted == AUTO else wanted
-        if own in (PARQUET, STATS_INTERNAL):
+        if mapping.pattern and wanted == AUTO and own != PARQUET:
+            own = TEXT
+        if own in (PARQUET, STATS_INTERNAL, TEXT):
             found.setdefault(own, []).append(file)
             continue
         alike = opened.setdefault((file.path.rpartition("/")[0], file.suffix), [])
@@ -52,10 +60,7 @@ def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: 
         lines = first_lines(spark, _bounded(file._replace(whole=True), own or JSON_LINES))
     kind = own or format_of_lines(lines, mapping)
     if kind is None:
-        raise AuditError(
-            f"{file.path}: it is no log in a known format; formats are {', '.join(FORMATS)}. "
-            f"Name one with --format, and its columns with --mapping"
-        )
+        raise AuditError(f"{file.path}: {_unknown(lines)}")
     return kind, whole and kind != STATS_INTERNAL
 
 
@@ -95,6 +100,41 @@ def _bounded(file: InputFile, kind: str) -> InputFile:
             f"jq -c '.[]', and UTF-8, for example with iconv -f UTF-16 -t UTF-8"
         )
     return file
+
+
+def _unknown(lines: Sequence[str]) -> str:
+    """What a file without a known format has, and what would be right."""
+    found = _columns(lines)
+    if found:
+        return columns_text(found)
+    line = next((line.strip() for line in lines if line.strip()), "")
+    return (
+        f"it is no log in a known format; formats are {', '.join(FORMATS)}. Name one with --format, and its "
+        f"columns with --mapping; for text there are ready mappings ({', '.join(READY)}), or a `pattern`. "
+        f"Its first line: {line[:LINE_CHARACTERS_SHOWN]}"
+    )
+
+
+def _columns(lines: Sequence[str]) -> dict[str, str]:
+    """The columns of JSON Lines, each with the first value."""
+    found: dict[str, str] = {}
+    for row in map(_object, filter(None, map(bare_line, lines))):
+        for name, value in flat_columns(row or {}).items():
+            found[name] = found.get(name) or value
+    return found
+
+
+def columns_of(spark: SparkSession, found: dict[str, list[InputFile]], mapping: Mapping) -> str:
+    """What the first file of JSON Lines or text has, as a sentence; empty for other formats."""
+    for kind in (JSON_LINES, TEXT):
+        for file in found.get(kind, [])[:1]:
+            lines = first_lines(spark, file)
+            columns = _columns(lines) if kind == JSON_LINES else {}
+            if columns:
+                return f" {file.path}: {columns_text(columns)}"
+            line = next((line.strip() for line in lines if line.strip()), "")
+            return f" The first line of {file.path}: {line[:LINE_CHARACTERS_SHOWN]}"
+    return ""
 
 
 def format_of_lines(lines: Sequence[str], mapping: Mapping) -> str | None:

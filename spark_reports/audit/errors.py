@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from spark_reports.audit.documents import LIMIT_MARK
+from spark_reports.audit.patterns import TOO_SLOW_MARK
 
 GROUPS_MOST = 100_000
 """The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""
@@ -14,6 +16,25 @@ TOO_MANY_GROUPS = (
     f"there are more than {GROUPS_MOST:,} groups of subscription, topic, partition and cluster; is one of "
     f"these columns mapped to an id of the message?"
 )
+
+
+COLUMNS_SHOWN, VALUE_CHARACTERS_MOST = 40, 40
+"""Columns, and characters of an example value, that a message names."""
+
+
+def columns_text(found: Mapping[str, str]) -> str:
+    """The columns of a file with an example each, and which ones an audit needs."""
+    shown = [
+        f"{name} ({value[:VALUE_CHARACTERS_MOST]})" if value else name
+        for name, value in list(found.items())[:COLUMNS_SHOWN]
+    ]
+    more = len(found) - len(shown)
+    listed = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return (
+        f"its columns are {listed or 'none'}. An audit needs ts (instant), kind (publish, deliver or ack) "
+        f"and message_id or position; say which column is which, for example `columns: {{ts: …, kind: …, "
+        f"message_id: …}}`, or `constants: {{kind: deliver}}`, with --mapping"
+    )
 
 
 class AuditError(ValueError):
@@ -80,6 +101,7 @@ def input_problem(error: Exception) -> str | None:
             "{}; it is damaged, cut off, or no Parquet file",
         ),
         (r"(audit input with too many groups)", TOO_MANY_GROUPS),
+        (rf"{TOO_SLOW_MARK}: ([^\n]+?)\.?\n", "the pattern of the mapping takes too long: {}"),
         (r"\[PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ", "{}: no such file or directory"),
         (
             r"ConnectException: Call From \S+ to (\S+) failed",

@@ -66,8 +66,9 @@ def _missing(good: list[dict[str, Any]]) -> list[Finding | None]:
 
 
 def _per_cluster(good: list[dict[str, Any]]) -> Finding | None:
-    scoped = [one for one in good if one["kind"] == DELIVER and one["scoped"]]
-    if len({one["cluster"] for one in scoped}) < 2:
+    delivered = [one for one in good if one["kind"] == DELIVER]
+    scoped = [one for one in delivered if one["scoped"]]
+    if not scoped or len({one["cluster"] for one in delivered}) < 2:
         return None
     rows = sum(one["scoped"] for one in scoped)
     return Finding(
@@ -76,9 +77,21 @@ def _per_cluster(good: list[dict[str, Any]]) -> Finding | None:
         f"differ between "
         f"clusters, so duplicates of a failover are unknown. Map `message_id`, or declare `positions: "
         f"shared` if "
-        f"copies keep their positions.",
+        f"copies keep their positions. Spans of Pulsar need the producer's trace context in the message "
+        f"(Java client with apache/pulsar#25749, or OpenTelemetry's agent).",
         rows,
     )
+
+
+def of_contexts(deliveries: int) -> list[Finding]:
+    """The finding that no trace context connects clusters; `deliveries` are identified by one."""
+    text = (
+        f"{plural(deliveries, 'delivery is', 'deliveries are')} identified by trace context, but no context "
+        f"was received in two clusters, and the log has no publishes with the contexts of every cluster. If "
+        f"the parent spans are those of the consumers (Pulsar's Java client before apache/pulsar#25749), "
+        f"duplicates of a failover are unknown."
+    )
+    return [Finding("contexts_not_shared", text, deliveries)] if deliveries else []
 
 
 def absent_kinds(by_kind: dict[str, int], acks: bool) -> list[Finding]:
@@ -112,6 +125,16 @@ def of_rows(unreadable: int, repeated: int, total: int) -> list[Finding]:
         )
         findings.append(Finding("repeated_rows", text, repeated))
     return findings
+
+
+def of_lines(others: int, rows: int) -> list[Finding]:
+    """The finding about lines that the mapping's pattern does not match."""
+    lines = plural(others, "line does", "lines do")
+    text = (
+        f"{lines} not match the pattern of the mapping and are left out; {rows:,} match. If some of them are "
+        f"deliveries, the figures are too low."
+    )
+    return [Finding("other_lines", text, others)] if others else []
 
 
 def not_counted(losses: bool) -> list[Finding]:

@@ -7,7 +7,7 @@ opens none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -44,6 +44,8 @@ class InputFile(NamedTuple):
     path: str
     size_bytes: int
     whole: bool = False
+    name: str = ""
+    """The path as Spark writes it into the column `file` of the rows."""
 
     @property
     def suffix(self) -> str:
@@ -61,13 +63,13 @@ def list_files(spark: SparkSession, paths: Sequence[str]) -> list[InputFile]:
         spark.read.format("binaryFile")
         .option("recursiveFileLookup", "true")
         .load(list(paths))
-        .select("path", "length")
+        .select("path", "length", F.col("_metadata.file_path").alias("name"))
         .limit(FILES_MOST + 1)
         .collect()
     )
     if len(listed) > FILES_MOST:
         raise AuditError(f"the input has more than {FILES_MOST:,} files; audit fewer of them at a time")
-    files = sorted(InputFile(row["path"], row["length"]) for row in listed)
+    files = sorted(InputFile(row["path"], row["length"], row["name"]) for row in listed)
     if not files:
         raise AuditError(
             f"{', '.join(paths)}: no file there has content; name log files or directories of them"
@@ -117,6 +119,17 @@ def bare_line(line: str) -> str | None:
     kept = documents.line_of(line)
     kept = kept if kept is None else re.sub(_AROUND, "", kept)
     return None if kept is None or not kept.strip("[], \t") else kept
+
+
+def flat_columns(row: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """The columns of a row with their values as text; `b` inside `a` is `a.b`."""
+    found: dict[str, str] = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and value:
+            found |= flat_columns(value, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = "" if value is None else str(value)
+    return found
 
 
 def text_lines(spark: SparkSession, files: Sequence[InputFile], expanded_mib: int) -> DataFrame:

@@ -22,14 +22,15 @@ from pyspark.sql import functions as F
 from spark_reports.audit import counting, detect, findings, labels, losses, publish, times
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
 from spark_reports.audit.errors import GROUPS_MOST, TOO_MANY_GROUPS, AuditError
-from spark_reports.audit.formats import tables
+from spark_reports.audit.formats import spans, tables
 from spark_reports.audit.formats.statistics import incomplete, positions, read_statistics
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
 from spark_reports.audit.mapping import POSITION, SHARED, Mapping
 from spark_reports.audit.numbered.scans import Numbered, not_delivered, repeated_keys
 from spark_reports.audit.page import page
+from spark_reports.audit.patterns import OTHER_LINE
 from spark_reports.audit.readers import read
-from spark_reports.audit.rows import canonical
+from spark_reports.audit.rows import canonical, of_kinds
 from spark_reports.audit.scenario import scenario_text
 from spark_reports.progress import NullProgress, Watch
 
@@ -138,7 +139,7 @@ class Audit:
         if set(self.found) == {detect.PARQUET}:  # it is read faster than a kept frame
             files = self.found[detect.PARQUET]
             raw = tables.read_parquet(self.spark, files, self.mapping)
-            self.rows = canonical(raw, self.mapping)
+            self.rows = canonical(raw, self.mapping, files)
             key = tables.key_column(raw, self.mapping)
             if key:
                 self._scan(Numbered(raw, key, self.mapping, files, GROUPS_MOST))
@@ -151,9 +152,12 @@ class Audit:
             seen = [row.asDict() for row in overview.collect()]
         if len(seen) > GROUPS_MOST:
             raise AuditError(TOO_MANY_GROUPS)
+        self.other_lines = sum(one["rows"] for one in seen if one["problem"] == OTHER_LINE)
+        seen = [one for one in seen if one["problem"] != OTHER_LINE]
         good = [one for one in seen if one["problem"] is None]
         if not good:
-            raise AuditError(_nothing_read(seen))
+            found = detect.columns_of(self.spark, self.found, self.mapping)
+            raise AuditError(_nothing_read(seen, self.other_lines, found))
         self.seen, self.good = seen, good
         self._match_labels()
         self._tell_rows()
@@ -275,13 +279,24 @@ class Audit:
         repeated = sum(one["repeated_rows"] for one in self.report["groups"])
         found = [
             *findings.of_rows(self.unreadable, repeated, self.report["rows"]["total"]),
+            *findings.of_lines(self.other_lines, self.report["rows"]["total"]),
             *findings.of_overview(self.seen),
             *self.label_findings,
+            *findings.of_contexts(self._unconnected()),
             *findings.of_clocks(self.report["latencies"]),
             *findings.not_counted(published and big),
             *findings.absent_kinds(self.by_kind, ACK in self.by_kind),
         ]
         self.report["findings"] = [*self.report["findings"], *(asdict(one) for one in found)]
+
+    def _unconnected(self) -> int:
+        """Deliveries by trace context, if neither a repeat nor a publish connects those of all clusters."""
+        delivered = {one["cluster"] or "" for one in self.good if one["kind"] == DELIVER}
+        reached = {one["to"] for one in self.report["latencies"]}
+        repeated = sum(one["in_several_clusters"] for one in self.report["groups"])
+        if detect.SPANS not in self.found or len(delivered) < 2 or repeated or delivered <= reached:
+            return 0
+        return of_kinds(self.rows, DELIVER).filter(F.col("key").rlike(spans.CONTEXT)).count()
 
     def _by_position(self) -> bool:
         """Whether messages are identified by their position, whose partition belongs to it."""
@@ -335,8 +350,10 @@ def _group(row: Any) -> tuple[str, ...]:
     return tuple(row[name] for name in GROUP)
 
 
-def _nothing_read(seen: list[dict[str, Any]]) -> str:
-    """The text about an input without any readable row."""
+def _nothing_read(seen: list[dict[str, Any]], other_lines: int, found: str) -> str:
+    """The text about an input without any readable row; `found` says which columns it has."""
+    if other_lines and not seen:
+        return f"none of the {other_lines:,} lines matches the pattern of the mapping.{found}"
     if not seen:
         return "the input has no rows, so there is nothing to audit"
     reasons = sorted(((one["rows"], one["problem"]) for one in seen), reverse=True)
@@ -345,7 +362,7 @@ def _nothing_read(seen: list[dict[str, Any]]) -> str:
         f"none of the {rows:,} rows can be used, so this is no log in the format that was named or "
         f"recognised. "
         f"The most frequent reason: {reasons[0][1]}. Name the format with --format and the columns with "
-        f"--mapping"
+        f"--mapping{f'.{found}' if found else ''}"
     )
 
 

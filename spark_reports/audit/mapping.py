@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from simulator.scenarios import Node, Problem, Problems, ScenarioError, read_tree, suggestion
 from spark_reports.audit.columns import COLUMNS, KIND_NAMES, KINDS, UNITS
+from spark_reports.audit.patterns import groups_of, path_problem_of, problem_of
 
 AUTO, TEXT = "auto", "text"
 IGNORE = "ignore"
@@ -36,12 +38,14 @@ class Mapping:
 
     `positions` says whether a position is the same message in every cluster. `complete` declares that the log
     has every delivery from its first to its last instant, `sampled` that it has only some. `parts` are the
-    columns of a value that is made of several; `columns` then has their list as text.
+    columns of a value that is made of several; `columns` then has their list as text. With a `pattern` the
+    columns of a log are the expression's groups.
     """
 
     columns: dict[str, str] = field(default_factory=lambda: {name: name for name in COLUMNS})
     constants: dict[str, str] = field(default_factory=dict)
     from_path: dict[str, str] = field(default_factory=dict)
+    pattern: str = ""
     kinds: dict[str, str] = field(default_factory=dict)
     time_unit: str = AUTO
     identity: str = ""
@@ -65,7 +69,25 @@ _CHOICES = {
 }
 _FLAGS = ("complete", "sampled")
 _TABLES = ("columns", "constants", "from_path", "kinds")
-_KEYS = ("format", *_TABLES, *_CHOICES, *_FLAGS, "delimiter", "time_format")
+_KEYS = ("format", "mapping", *_TABLES, "pattern", *_CHOICES, *_FLAGS, "delimiter", "time_format")
+READY = (
+    "pulsar-client-consume",
+    "kafka-console-consumer",
+    "log4j",
+    "logback",
+    "emqx-trace",
+)
+"""The ready mappings: files of `ready/`, whose first line says what each is for."""
+
+
+def ready_text(name: str) -> str:
+    """A ready mapping as YAML."""
+    return files("spark_reports.audit").joinpath("ready", f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def ready_words(name: str) -> str:
+    """What a ready mapping is for."""
+    return ready_text(name).partition("\n")[0].removeprefix("# ")
 
 
 def read_mapping(path: Path) -> Mapping:
@@ -110,6 +132,7 @@ class _Reading:
             self._fail(root, "format", "is missing", "write `format: 1`")
         elif members["format"].value != 1:
             self._fail(members["format"], "format", f'"{members["format"].plain()}"', "the only format is 1")
+        base = self._base(members)
         values: dict[str, Any] = {name: self._table(members, name) for name in _TABLES if name in members}
         for name, choices in _CHOICES.items():
             if name in members:
@@ -121,13 +144,33 @@ class _Reading:
             values["delimiter"] = self._delimiter(members["delimiter"])
         if "time_format" in members:
             values["time_format"] = self._time_format(members["time_format"], members)
-        if "columns" not in members:
+        if "pattern" in members:
+            values["pattern"] = self._pattern(members["pattern"])
+        if base:
+            values = _upon(base, values)
+        pattern = values.get("pattern", "")
+        if "columns" not in values:
             others = {*values.get("constants", {}), *values.get("from_path", {})}
-            values["columns"] = {name: name for name in COLUMNS if name not in others}
-        mapping = Mapping(given="columns" in members, **values)
+            known = groups_of(pattern) if pattern else COLUMNS
+            values["columns"] = {name: name for name in COLUMNS if name in known and name not in others}
+        mapping = Mapping(given="columns" in members or bool(pattern), **values)
         mapping.parts.update(self.parts)
         self._together(root, members, mapping)
         return mapping
+
+    def _base(self, members: dict[str, Node]) -> Mapping | None:
+        """The ready mapping that is named, if any."""
+        if "mapping" not in members:
+            return None
+        name = self._choice(members["mapping"], "mapping", READY)
+        return mapping_of(ready_text(name), name) if name in READY else None
+
+    def _pattern(self, node: Node) -> str:
+        pattern = (node.text or "").strip()
+        wrong = problem_of(pattern)
+        if wrong:
+            self._fail(node, "pattern", *wrong)
+        return "" if wrong else pattern
 
     def _table(self, members: dict[str, Node], name: str) -> dict[str, str]:
         """The entries of one of the tables; values are texts."""
@@ -165,8 +208,13 @@ class _Reading:
         """Problems of several keys together."""
         sources = ("columns", "constants", "from_path")
         given = {name for source in sources for name in getattr(mapping, source)}
-        if "ts" not in mapping.columns and "columns" in members:
-            self._fail(members["columns"], "columns.ts", "is missing", f"give it: {COLUMNS['ts']}")
+        if "pattern" in members and not mapping.pattern:
+            return
+        if "ts" not in mapping.columns and mapping.given:
+            place = members.get("columns", members.get("pattern", root))
+            self._fail(place, "columns.ts", "is missing", f"give it: {COLUMNS['ts']}")
+        if mapping.pattern:
+            self._groups(root, members, mapping)
         if "kind" not in given:
             self._fail(
                 root, "columns.kind", "is missing", "name its column, or write `constants: {kind: deliver}`"
@@ -182,6 +230,15 @@ class _Reading:
             if len(twice) > 1:
                 node = members[twice[-1]].value[name]
                 self._fail(node, f"{twice[-1]}.{name}", f"is also in {twice[0]}", "keep one of them")
+
+    def _groups(self, root: Node, members: dict[str, Node], mapping: Mapping) -> None:
+        """Problems of columns that are no group of the pattern."""
+        groups = groups_of(mapping.pattern)
+        for name, column in ((known, one) for known in mapping.columns for one in mapping.sources(known)):
+            if column not in groups:
+                node = members["columns"].value[name] if "columns" in members else root
+                right = f"its groups are {', '.join(groups)}"
+                self._fail(node, f"columns.{name}", f'"{column}" is no group of the pattern', right)
 
     def _choice(self, node: Node, name: str, choices: tuple[str, ...]) -> str:
         if node.text not in choices:
@@ -253,16 +310,26 @@ def _check_kind(_name: str, text: str) -> tuple[str, object] | None:
     return None if text in known else (f'"{text}" is no kind', suggestion(text, known))
 
 
-def _check_pattern(_name: str, text: str) -> tuple[str, object] | None:
-    try:
-        groups = re.compile(text).groups
-    except re.error as error:
-        return f"is no regular expression: {error}", "write one with one group in parentheses"
-    return None if groups == 1 else (f"has {groups} groups", "write one group in parentheses")
+def _check_path(_name: str, text: str) -> tuple[str, object] | None:
+    return path_problem_of(text)
+
+
+def _upon(base: Mapping, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a mapping file upon those of a ready mapping; a column has its source from the file."""
+    own = {name for table in ("columns", "constants", "from_path") for name in values.get(table, {})}
+    made = {
+        name: getattr(base, name) for name in (*_CHOICES, *_FLAGS, "delimiter", "time_format", "pattern")
+    } | values
+    for table in _TABLES:
+        kept = {
+            name: text for name, text in getattr(base, table).items() if name not in own or table == "kinds"
+        }
+        made[table] = kept | values.get(table, {})
+    return made
 
 
 _CHECKS: dict[str, Callable[[str, str], tuple[str, object] | None]] = {
     "constants": _check_constant,
     "kinds": _check_kind,
-    "from_path": _check_pattern,
+    "from_path": _check_path,
 }

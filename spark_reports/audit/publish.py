@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.audit.patterns import OTHER_LINE
 from spark_reports.csv_file import write_csv
 
 PAGE, DATA, TABLE, MESSAGES, UNREADABLE = (
@@ -111,7 +112,7 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
 def write_unreadable(folder: Path, rows: DataFrame) -> list[dict[str, Any]]:
     """Write unreadable.jsonl and return its first rows."""
     chosen = (
-        rows.filter(F.col("problem").isNotNull())
+        rows.filter(F.col("problem").isNotNull() & (F.col("problem") != OTHER_LINE))
         .select("file", "problem", F.substring("text", 1, TEXT_CHARACTERS_MOST).alias("text"))
         .limit(UNREADABLE_MOST)
     )

@@ -17,6 +17,7 @@ READERS: dict[str, Callable[[SparkSession, Sequence[InputFile], ColumnMapping, i
     detect.JSON_LINES: tables.read_json_lines,
     detect.CSV: tables.read_csv,
     detect.PARQUET: tables.read_parquet,
+    detect.TEXT: tables.read_text,
     detect.SPANS: spans.read_spans,
     detect.VERIFIABLE: verifiable.read_verifiable,
 }
@@ -30,7 +31,7 @@ def read(
 ) -> DataFrame:
     """The canonical rows of all files, by format."""
     frames = [
-        canonical(READERS[name](spark, files, mapping, expanded_mib), mapping)
+        canonical(READERS[name](spark, files, mapping, expanded_mib), mapping, files)
         for name, files in found.items()
     ]
     return reduce(DataFrame.unionByName, frames)

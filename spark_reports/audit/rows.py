@@ -7,14 +7,28 @@ Without a declared time unit each number is read by its size: seconds below 1e11
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, TimestampType
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from spark_reports.audit.columns import COLUMNS, GROUP, KIND_NAMES, ROWS, TEXTS, UNITS
+from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import AUTO, IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
+from spark_reports.audit.patterns import of_paths
+from spark_reports.local import from_rows
 
 UNIT_BOUNDS = {"s": 10**11, "ms": 10**14, "us": 10**17}
 """Numbers below each bound have this unit: 1e11 s is the year 5138, 1e11 ms is 1973."""
@@ -38,24 +52,40 @@ _INTEGERS = (LongType, IntegerType, ShortType, ByteType)
 _TIME_PROBLEM = "ts is no instant between 1970 and 2100"
 
 
-def canonical(raw: DataFrame, mapping: Mapping) -> DataFrame:
+def canonical(raw: DataFrame, mapping: Mapping, files: Sequence[InputFile]) -> DataFrame:
     """The canonical rows (`columns.ROWS`) of a frame of raw columns."""
-    return named(timed(completed(raw, mapping), mapping), mapping)
+    return named(timed(completed(raw, mapping, files), mapping), mapping)
 
 
-def completed(raw: DataFrame, mapping: Mapping) -> DataFrame:
+def completed(raw: DataFrame, mapping: Mapping, files: Sequence[InputFile]) -> DataFrame:
     """Every column of `columns.COLUMNS`: with the mapping's constants and paths, else null."""
+    raw = _with_paths(raw, mapping, files)
     for name, value in mapping.constants.items():
         raw = raw.withColumn(name, F.lit(value))
-    for name, pattern in mapping.from_path.items():
-        found = F.regexp_extract("file", pattern, 1)
-        raw = raw.withColumn(name, F.coalesce(F.when(found != "", found), *_existing(raw, name)))
+    for name in mapping.from_path:
+        raw = raw.withColumn(name, F.coalesce(_path_column(name), *_existing(raw, name)))
     return raw.select(
         *(raw[name] if name in raw.columns else F.lit(None).cast("string").alias(name) for name in COLUMNS),
         "text",
         "file",
         "corrupt",
     )
+
+
+def _path_column(name: str) -> str:
+    return f"path_{name}"
+
+
+def _with_paths(raw: DataFrame, mapping: Mapping, files: Sequence[InputFile]) -> DataFrame:
+    """The rows with what `from_path` finds in their files' paths, matched here in the driver."""
+    if not mapping.from_path:
+        return raw
+    paths = [file.name for file in files]
+    found = [of_paths(pattern, paths) for pattern in mapping.from_path.values()]
+    names = ["file", *map(_path_column, mapping.from_path)]
+    schema = StructType([StructField(name, StringType()) for name in names])
+    known = from_rows(raw.sparkSession, list(zip(paths, *found)), schema)
+    return raw.join(F.broadcast(known), "file", "left")
 
 
 def timed(rows: DataFrame, mapping: Mapping) -> DataFrame:

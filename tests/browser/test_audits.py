@@ -142,3 +142,81 @@ def test_from_the_upload_to_the_report_and_its_scenario(browser: Any, site: Any)
     expect(page.get_by_role("heading", name="example-log.jsonl.gz")).to_be_visible()
     context.close()
     assert found == [] and troubles == []
+
+
+CSV = (
+    b"when,op,order id,group,region\n"
+    b"2026-01-01T00:00:00.050Z,recv,o-1,billing,west\n"
+    b"2026-01-01T00:00:00.060Z,done,o-1,billing,west\n"
+    b"2026-01-01T00:00:05.000Z,recv,o-1,billing,east\n"
+)
+TEXT = b"2025-05-01 11:55:39.100 [main] INFO  com.shop.Billing - Received message order-7\n" * 3
+MAPPING = """\
+format: 1
+columns:
+  ts: "when"
+  kind: "op"
+  message_id: "order id"
+  subscription: "group"
+  cluster: "region"
+kinds:
+  "recv": deliver
+  "done": ack
+"""
+
+
+def test_columns_are_assigned_before_anything_is_uploaded(browser: Any, site: Any) -> None:
+    context = fresh_context(browser, color_scheme="light", reduced_motion="reduce")
+    page, troubles, found, sent = context.new_page(), [], [], []
+    note_troubles(page, site.address, troubles)
+    page.goto(f"{site.address}/audits/")
+    expect(page.get_by_text("No audits in this browser yet.")).to_be_visible()
+    page.on("request", lambda request: sent.append(request.url))
+    files, mapping = page.get_by_label("Files", exact=True), page.get_by_label("Mapping as YAML")
+
+    files.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": CSV})
+    expect(page.get_by_text("5 columns were found in the first rows.")).to_be_visible()
+    table = page.get_by_role("region", name="Columns found, with their first values")
+    expect(table.get_by_role("row", name="region")).to_contain_text("west · east")
+    chosen = {
+        "Time": "when",
+        "Kind": "op",
+        "Message id": "order id",
+        "Subscription": "group",
+        "Cluster": "region",
+    }
+    for label, column in chosen.items():
+        expect(page.get_by_label(label, exact=True)).to_have_value(column)
+    expect(page.get_by_label("“recv” is")).to_have_value("deliver")
+    expect(page.get_by_text("Still needed: what “done” is.")).to_be_visible()
+    page.get_by_label("“done” is").select_option("an ack")
+    expect(page.get_by_text("Say which is which.")).to_be_visible()
+    expect(mapping).to_have_value(MAPPING)
+    found.extend(f"columns: {line}" for line in findings_in_both_themes(page))
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        found.extend(f"columns at {width}: {line}" for line in misfits(page))
+    page.get_by_label("Cluster", exact=True).select_option("the file’s name")
+    expect(mapping).to_have_value(re.compile(r"from_path: \{cluster: "))
+
+    files.set_input_files({"name": "app.log", "mimeType": "text/plain", "buffer": TEXT})
+    page.get_by_label("Lines of").select_option("Logback and Spring Boot")
+    expect(mapping).to_have_value("format: 1\nmapping: logback\n")
+    page.get_by_label("Lines of").select_option("another program: a pattern of my own")
+    page.get_by_label("Pattern of a line").fill(r"(?P<ts>\S+ \S+) .* (?P<kind>Received) message (?P<id>\S+)")
+    page.get_by_label("Pattern of a line").blur()
+    expect(page.get_by_label("Message id", exact=True)).to_have_value("id")
+    expect(mapping).to_have_value(re.compile(r'pattern: .*\n(.*\n)*  message_id: "id"'))
+
+    files.set_input_files({"name": "west.jsonl", "mimeType": "text/plain", "buffer": ROW})
+    expect(page.get_by_text("no mapping is needed")).to_be_visible()
+    expect(mapping).to_have_value("")
+    mapping.fill("format: 1\ncolumns: {ts: mine}\n")
+    files.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": CSV})
+    expect(page.get_by_label("Kind", exact=True)).to_have_value("op")
+    expect(mapping).to_have_value("format: 1\ncolumns: {ts: mine}\n")
+    page.get_by_label("Cluster", exact=True).select_option("region")
+    expect(mapping).to_have_value(re.compile('ts: "when"'))
+    assert sent == [], "nothing is uploaded before the audit is started"
+    context.close()
+    assert found == [] and troubles == []

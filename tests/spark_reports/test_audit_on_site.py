@@ -108,7 +108,7 @@ def test_stats_internal_of_both_clusters(spark: Any) -> None:
     ("files", "fields", "words"),
     [
         ([("notes.txt", b"To whom it may concern\n" * 60)], {}, "notes.txt: it is no log in a known format"),
-        ([("log.csv", b"a,b\n1,2\n")], {}, "None of the 1 rows can be used"),
+        ([("log.csv", b"a,b\n1,2\n")], {}, "log.csv: its columns are a (1), b (2)"),
         ([("log.jsonl.gz", b"not gzip at all")], {}, "log.jsonl.gz is damaged"),
         ([("log.jsonl.gz", gzip.compress(lines(ROW) * 99)[:-20])], {}, "log.jsonl.gz is damaged"),
         ([("log.parquet", b"PAR1 and no more")], {}, "log.parquet is no Parquet file"),

@@ -103,7 +103,18 @@ def test_the_form_offers_the_formats_of_the_command() -> None:
     page = Client().get("/audits/").content.decode()
     for name in (AUTO, *FORMATS):
         assert f'<option value="{name}">' in page
-    assert page.count("<option") == len(FORMATS) + 1
+    assert page.count("<option", 0, page.index("</select>")) == len(FORMATS) + 1
+
+
+def test_the_form_offers_the_ready_mappings_of_the_command() -> None:
+    from spark_reports.audit.mapping import READY
+
+    page = (
+        Client().get("/audits/").content.decode().partition('id="field-ready"')[2].partition("</select>")[0]
+    )
+    for name in READY:
+        assert f'<option value="{name}">' in page
+    assert page.count("<option") == len(READY) + 2, "none, and a pattern of one's own"
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,20 @@ FORMATS = {
     "jsonl": "JSON Lines",
     "csv": "CSV with a header",
     "parquet": "Parquet",
+    "text": "text, by a pattern in the mapping",
     "spans": "OpenTelemetry spans (OTLP/JSON)",
     "verifiable": "Kafka’s verifiable producer and consumer",
     "stats-internal": "topics stats-internal of both clusters",
 }
+
+READY = {
+    "pulsar-client-consume": "pulsar-client consume",
+    "kafka-console-consumer": "kafka-console-consumer",
+    "log4j": "Log4j",
+    "logback": "Logback and Spring Boot",
+    "emqx-trace": "a text trace of EMQX",
+}
+"""The ready mappings for text. A test compares the names with those of the audit."""
 
 COMPRESSIONS = (".gz", ".bz2", ".zst")
 

@@ -36,7 +36,23 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 }
 OPERATION = ("messaging.operation.type", "messaging.operation")
 OPERATION_NAME = ("messaging.operation.name",)
+SYSTEM = ("messaging.system",)
 ERROR = ("error.type",)
+ACKNOWLEDGMENT = ("messaging.pulsar.acknowledgment.type",)
+ACKNOWLEDGED = ("acknowledge", "cumulative_acknowledge")
+"""Values with which a span of Pulsar's Java client ends at its acknowledgement."""
+
+TYPES_BY_NAME = {
+    **{name: name for name in ("send", "publish", "create", "receive", "deliver", "process", "settle")},
+    "poll": "receive",
+    "ack": "settle",
+    "acknowledge": "settle",
+    "nack": "settle",
+}
+"""Types of operations by name, for spans without a type; Pulsar's Java client writes only the name."""
+
+PULSAR_POSITION = r"^(-?\d+:-?\d+:-?\d+(:-?\d+)?;?){1,2}$|^\((-?\d+,){3}-?\d+\)$"
+"""A message id as Pulsar's clients print it: `MessageIdImpl.toString()` and its subclasses, and C++."""
 
 DELIVERY_OPERATIONS = ("process", "deliver", "receive")
 """Operations that show a delivery; the first that the log has is counted, the others repeat it."""

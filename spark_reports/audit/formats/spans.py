@@ -2,11 +2,18 @@
 
 Rules: attributes are looked up in the span's link, the span and its resource, in this order, so that a batch
 with one link per message has one row per link. Spans of other operations are left out. Integers may be text.
+
+Pulsar's message ids are positions, which differ between clusters. The copies of a message have one trace
+context, because `traceparent` is a message property and geo-replication copies properties. So a publish is
+identified by its own span, and a delivery by the span that its link or parent names. Sources:
+`TracingContext` and `OpenTelemetryConsumerInterceptor` of Pulsar's Java client (PIP-446, #25749), and
+`PulsarSingletons` and `PulsarBatchRequestSpanLinksExtractor` of OpenTelemetry's Java agent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,9 +32,13 @@ def _struct(**fields: object) -> StructType:
 _TEXT = StringType()
 _VALUE = _struct(stringValue=_TEXT, intValue=_TEXT, doubleValue=_TEXT, boolValue=_TEXT)
 _ATTRIBUTES = ArrayType(_struct(key=_TEXT, value=_VALUE))
-_LINKS = ArrayType(_struct(attributes=_ATTRIBUTES))
+_LINKS = ArrayType(_struct(traceId=_TEXT, spanId=_TEXT, attributes=_ATTRIBUTES))
 _SPAN = _struct(
+    traceId=_TEXT,
+    spanId=_TEXT,
+    parentSpanId=_TEXT,
     startTimeUnixNano=_TEXT,
+    endTimeUnixNano=_TEXT,
     attributes=_ATTRIBUTES,
     links=_LINKS,
     status=_struct(code=_TEXT),
@@ -37,14 +48,28 @@ _EXPORT = _struct(
     resourceSpans=ArrayType(_struct(resource=_struct(attributes=_ATTRIBUTES), scopeSpans=ArrayType(_SCOPE)))
 )
 _TIMES = ("startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time", "timestamp")
-_FLAT_LINKS = ArrayType(_struct(attributes=MapType(_TEXT, _TEXT)))
+_END_TIMES = ("endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time")
+_TRACE, _SPAN_ID = ("traceId", "trace_id"), ("spanId", "span_id")
+_PARENT = ("parentSpanId", "parent_span_id", "parent_id")
+_IDS = dict.fromkeys((*_TRACE, *_SPAN_ID), _TEXT)
+_CONTEXT = _struct(**_IDS)
+_FLAT_LINKS = ArrayType(_struct(**_IDS, context=_CONTEXT, attributes=MapType(_TEXT, _TEXT)))
 _FLAT = _struct(
-    **dict.fromkeys(_TIMES, _TEXT),
+    **dict.fromkeys((*_TIMES, *_END_TIMES, *_PARENT), _TEXT),
+    **_IDS,
+    context=_CONTEXT,
     attributes=MapType(_TEXT, _TEXT),
     resource=MapType(_TEXT, _TEXT),
     links=_FLAT_LINKS,
 )
 _WHOLE = MapType(_TEXT, _TEXT)
+CONTEXT = "^[0-9a-f]{1,32}:[0-9a-f]{1,16}$"
+"""A trace context as text: the ids of trace and span."""
+_CONSUMERS = ("cluster", "topic", "subscription")
+OPERATIONS_MOST = 1_000
+"""The most kinds of consumers that are looked at; others have the choice of the whole input."""
+SHARED_ONE_IN = 100
+"""Contexts of a topic do not identify messages if more than one in so many has several positions."""
 
 
 def read_spans(
@@ -56,21 +81,107 @@ def read_spans(
     parsed = lines.withColumns({"export": exported, "flat": F.from_json("value", _FLAT)})
     parsed = parsed.withColumn("whole", F.from_json("value", _WHOLE))
     found = parsed.select("value", "file", F.explode_outer(_spans()).alias("span"))
-    rows = found.select("value", "file", "span.ts", "span.status", F.explode_outer("span.maps").alias("own"))
-    operations = {row[0] for row in rows.select(_first(names.OPERATION)).distinct().limit(100).collect()}
-    delivery = next((one for one in names.DELIVERY_OPERATIONS if one in operations), None)
-    return rows.select(
-        "ts",
-        _kind(delivery).alias("kind"),
-        *(_first(known).alias(name) for name, known in names.ATTRIBUTES.items()),
+    rows = found.select("value", "file", "span.*", F.explode_outer("span.messages").alias("message"))
+    rows = rows.select("*", F.col("message.own").alias("own"), F.col("message.context").alias("creation"))
+    rows = _identified(rows.drop("message", "messages").withColumn("operation", _operation()))
+    events = rows.withColumn("event", F.explode(_events(_deliveries(rows))))
+    return events.select(
+        "event.ts",
+        "event.kind",
+        *("message_id", "position"),
+        *(
+            _first(known).alias(name)
+            for name, known in names.ATTRIBUTES.items()
+            if name not in ("message_id", "position")
+        ),
         F.col("value").alias("text"),
         "file",
         F.when(F.col("own").isNull(), F.lit("it is no span")).alias("corrupt"),
     )
 
 
+def _operation() -> Column:
+    """The operation's type; where a span has only its name, the type that the name stands for."""
+    name = F.lower(_first(names.OPERATION_NAME))
+    known = F.create_map(*(F.lit(text) for text in chain.from_iterable(names.TYPES_BY_NAME.items())))
+    return F.coalesce(F.lower(_first(names.OPERATION)), known[name])
+
+
+def _deliveries(rows: DataFrame) -> Column:
+    """The operation that shows the deliveries of a row's consumers.
+
+    It is chosen for each cluster, topic and subscription, since applications are instrumented differently.
+    Spans without a subscription belong to consumers of any.
+    """
+    place = F.concat_ws("\n", *(F.coalesce(_first(names.ATTRIBUTES[name]), F.lit("")) for name in _CONSUMERS))
+    found = rows.select(place.alias("place"), "operation").distinct().limit(OPERATIONS_MOST).collect()
+    seen: dict[str, set[str]] = {}
+    for at, operation in found:
+        any_subscription = at.rpartition("\n")[0] + "\n"
+        for one in {at, any_subscription, ""}:
+            seen.setdefault(one, set()).add(operation)
+    chosen = {
+        at: next(one for one in names.DELIVERY_OPERATIONS if one in own)
+        for at, own in sorted(seen.items())
+        if own & {*names.DELIVERY_OPERATIONS}
+    }
+    default = F.lit(chosen.pop("", None)).cast("string")
+    pairs = [F.lit(text) for pair in chosen.items() for text in pair]
+    return F.coalesce(F.create_map(*pairs)[place], default) if pairs else default
+
+
+def _identified(rows: DataFrame) -> DataFrame:
+    """The rows with `message_id` and `position`: of Pulsar's spans the trace context and the message id."""
+    found, place = _first(names.ATTRIBUTES["message_id"]), _first(names.ATTRIBUTES["position"])
+    system = F.coalesce(_first(names.SYSTEM), F.lit("pulsar"))
+    pulsar = (system == "pulsar") & F.coalesce(found.rlike(names.PULSAR_POSITION), found.isNull())
+    publishes = F.col("operation").isin(list(names.PUBLISH_OPERATIONS))
+    topic = F.coalesce(_first(names.ATTRIBUTES["topic"]), F.lit(""))
+    rows = rows.withColumns(
+        {
+            "pulsar": F.coalesce(pulsar, F.lit(False)) & place.isNull(),
+            "topic_name": topic,
+            "creation": F.when(publishes, F.col("self")).otherwise(F.col("creation")),
+        }
+    )
+    shared = _topics_of_shared_contexts(rows.filter(F.col("pulsar") & ~publishes), found)
+    known = ~F.col("topic_name").isin(shared) if shared else F.lit(True)
+    return rows.withColumns(
+        {
+            "message_id": F.when(F.col("pulsar"), F.when(known, F.col("creation"))).otherwise(found),
+            "position": F.when(F.col("pulsar"), found).otherwise(place),
+        }
+    )
+
+
+def _topics_of_shared_contexts(rows: DataFrame, position: Column) -> list[str]:
+    """Topics whose trace contexts do not identify messages: too many have several positions in a cluster.
+
+    They are those of a span around several messages, at the producer or, where the messages have no trace
+    context, at the consumer. A resent copy has the context of its message, too, and is rare.
+    """
+    cluster = F.coalesce(_first(names.ATTRIBUTES["cluster"]), F.lit(""))
+    contexts = rows.filter("creation is not null").groupBy("topic_name", cluster.alias("cluster"), "creation")
+    several = (F.countDistinct(position) > 1).cast("bigint")
+    topics = contexts.agg(several.alias("several")).groupBy("topic_name")
+    counted = topics.agg(F.count(F.lit(1)).alias("contexts"), F.sum("several").alias("several"))
+    return [
+        row["topic_name"]
+        for row in counted.filter("several > 0").collect()
+        if row["several"] * SHARED_ONE_IN > row["contexts"]
+    ]
+
+
+def _events(delivery: Column) -> Column:
+    """What a span shows: its operation at its start and, with an acknowledgement, that one at its end."""
+    acked = F.lower(_first(names.ACKNOWLEDGMENT)).isin(list(names.ACKNOWLEDGED)) & F.col("ended").isNotNull()
+    own = F.struct("ts", _kind(delivery).alias("kind"))
+    ack = F.struct(F.col("ended").alias("ts"), F.lit(ACK).alias("kind"))
+    return F.when(acked, F.array(own, ack)).otherwise(F.array(own))
+
+
 def _spans() -> Column:
-    """The spans of a line: ts, status and, for each message, its attributes as a map."""
+    """The spans of a line: ts, end, status, context and, for each message, its attributes as a map."""
     exported = F.flatten(
         F.transform(
             "export.resourceSpans",
@@ -90,8 +201,14 @@ def _spans() -> Column:
 
 def _exported(span: Column, resource: Column) -> Column:
     own = _concatenated(_map(span["attributes"]), _map(resource))
-    linked = F.transform(span["links"], lambda link: _concatenated(_map(link["attributes"]), own))
-    return _span(span["startTimeUnixNano"], span["status"]["code"], own, linked)
+    linked = F.transform(
+        span["links"],
+        lambda link: _message(
+            _concatenated(_map(link["attributes"]), own), _context(link["traceId"], link["spanId"])
+        ),
+    )
+    ids = (span["traceId"], span["spanId"], span["parentSpanId"])
+    return _span(span["startTimeUnixNano"], span["endTimeUnixNano"], span["status"]["code"], ids, own, linked)
 
 
 def _plain() -> Column:
@@ -100,21 +217,58 @@ def _plain() -> Column:
         "whole", lambda key, _value: F.regexp_replace(key, "^(span_?)?attributes?\\.", "")
     )
     own = _concatenated(_concatenated(inside, outside), F.col("flat.resource"))
-    linked = F.transform("flat.links", lambda link: _concatenated(link["attributes"], own))
-    return _span(F.coalesce(*_times()), F.col("whole").getItem("status"), own, linked)
+    linked = F.transform(
+        "flat.links",
+        lambda link: _message(
+            _concatenated(link["attributes"], own), _context(_id(link, _TRACE), _id(link, _SPAN_ID))
+        ),
+    )
+    flat = F.col("flat")
+    ids = (_id(flat, _TRACE), _id(flat, _SPAN_ID), F.coalesce(*(flat[name] for name in _PARENT)))
+    end = F.coalesce(*(flat[name] for name in _END_TIMES))
+    return _span(F.coalesce(*_times()), end, F.col("whole").getItem("status"), ids, own, linked)
+
+
+def _id(one: Column, known: Sequence[str]) -> Column:
+    """An id beside the attributes, or inside `context`."""
+    return F.coalesce(*(one[name] for name in known), *(one["context"][name] for name in known))
 
 
 def _times() -> list[Column]:
     return [F.col(f"flat.{name}") for name in _TIMES]
 
 
-def _span(ts: Column, status: Column, own: Column, linked: Column) -> Column:
-    """A span with one map of attributes per message: per link where the span itself names no message."""
+def _context(trace: Column, span: Column) -> Column:
+    """A trace context as text; null for an invalid one, whose ids are absent or zero."""
+    ids = [F.regexp_replace(F.lower(one), "^0x", "") for one in (trace, span)]
+    valid = [one.rlike("^0*[1-9a-f]") for one in ids]
+    return F.when(valid[0] & valid[1], F.concat_ws(":", *ids))
+
+
+def _message(own: Column, context: Column) -> Column:
+    return F.struct(own.alias("own"), context.alias("context"))
+
+
+def _span(
+    ts: Column, end: Column, status: Column, ids: tuple[Column, ...], own: Column, linked: Column
+) -> Column:
+    """A span with its messages: one per link where the span itself names no message.
+
+    A span with one link has that link's context, because its parent may be the span of the poll.
+    """
+    trace, span, parent = ids
     known = (*names.ATTRIBUTES["message_id"], *names.ATTRIBUTES["position"])
     named = F.coalesce(*(own.getItem(name) for name in known))
     batch = named.isNull() & (F.size(linked) > 0)
-    maps = F.when(batch, linked).otherwise(F.array(own))
-    return F.struct(ts.alias("ts"), status.alias("status"), maps.alias("maps"))
+    only = F.when(F.size(linked) == 1, F.get(linked, F.lit(0))["context"])
+    alone = F.array(_message(own, F.coalesce(only, _context(trace, parent))))
+    return F.struct(
+        ts.alias("ts"),
+        end.alias("ended"),
+        status.alias("status"),
+        _context(trace, span).alias("self"),
+        F.when(batch, linked).otherwise(alone).alias("messages"),
+    )
 
 
 def _map(found: Column) -> Column:
@@ -146,15 +300,15 @@ def _first(known: Sequence[str]) -> Column:
     return F.coalesce(*(F.col("own").getItem(name) for name in known))
 
 
-def _kind(delivery: str | None) -> Column:
-    operation = F.lower(_first(names.OPERATION))
+def _kind(delivery: Column) -> Column:
+    operation = F.col("operation")
     name = F.lower(F.coalesce(_first(names.OPERATION_NAME), F.lit("")))
     failed = _first(names.ERROR).isNotNull() | F.col("status").isin("2", "STATUS_CODE_ERROR", "ERROR")
     published = F.when(failed, F.lit(PUBLISH_UNKNOWN)).otherwise(F.lit(PUBLISH))
     return (
         F.when(F.col("own").isNull(), F.lit(None))
         .when(operation.isin(list(names.PUBLISH_OPERATIONS)), published)
-        .when(operation == F.lit(delivery), F.lit(DELIVER))
+        .when(operation == delivery, F.lit(DELIVER))
         .when((operation == "settle") & ~name.isin(list(names.NEGATIVE_SETTLEMENTS)), F.lit(ACK))
         .otherwise(F.lit(IGNORE))
     )

@@ -18,6 +18,7 @@ from spark_reports.audit.errors import AuditError
 from spark_reports.audit.findings import Finding
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import Mapping
+from spark_reports.audit.patterns import of_paths
 from spark_reports.audit.topics import short_name
 
 FILES_MOST, FILE_BYTES_MOST = 2_000, 64 << 20
@@ -114,8 +115,8 @@ def _topics(read: Any, path: str, mapping: Mapping) -> list[Topic]:
 
 
 def _named(name: str, path: str, mapping: Mapping) -> str | None:
-    found = re.search(mapping.from_path[name], path) if name in mapping.from_path else None
-    return found[1] if found else mapping.constants.get(name)
+    [found] = of_paths(mapping.from_path[name], [path]) if name in mapping.from_path else [None]
+    return found or mapping.constants.get(name)
 
 
 def _ledgers(one: dict[str, Any]) -> list[tuple[int, int]]:

@@ -23,9 +23,18 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from spark_reports.audit.errors import AuditError
-from spark_reports.audit.inputs import InputFile, first_lines, json_rows, whole_rows, within_limit
+from spark_reports.audit.errors import AuditError, columns_text
+from spark_reports.audit.inputs import (
+    InputFile,
+    first_lines,
+    flat_columns,
+    json_rows,
+    text_lines,
+    whole_rows,
+    within_limit,
+)
 from spark_reports.audit.mapping import SEPARATORS, Mapping
+from spark_reports.audit.patterns import LineScan
 
 CORRUPT = "_corrupt"
 QUOTE = '"'
@@ -128,7 +137,8 @@ def read_csv(
     """Rows of CSV files with one header, the same in all of them."""
     first = files[0].path
     header = _header(spark, files, mapping)
-    columns = _present(mapping, header, header, first)
+    example = partial(_first_cells, spark, files[0], header, mapping.delimiter)
+    columns = _present(mapping, header, header, first, example)
     schema = StructType([StructField(name, StringType()) for name in [*header, CORRUPT]])
 
     def read_at_once(whole: list[InputFile]) -> DataFrame:
@@ -193,6 +203,21 @@ def _header(spark: SparkSession, files: Sequence[InputFile], mapping: Mapping) -
     return found or []
 
 
+def read_text(
+    spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int
+) -> DataFrame:
+    """Rows of text files by the mapping's pattern; its groups are the columns."""
+    scan = LineScan(mapping.pattern)
+    found = text_lines(spark, files, expanded_mib).select("value", "file").mapInArrow(scan, scan.schema)
+    groups = dict(zip(scan.groups, scan.columns))
+    return found.select(
+        *_canonical(mapping, mapping.columns, lambda name: F.col(groups[name])),
+        F.col("value").alias("text"),
+        "file",
+        F.col("problem").alias("corrupt"),
+    )
+
+
 def read_parquet(
     spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int = 0
 ) -> DataFrame:
@@ -201,7 +226,7 @@ def read_parquet(
     read = spark.read.parquet(*paths)
     found = _paths_of(read.schema)
     texts = [name for name, kind in found.items() if isinstance(kind, StringType)]
-    columns = _present(mapping, list(found), texts, paths[0])
+    columns = _present(mapping, list(found), texts, paths[0], partial(_first_row, read))
     plain = partial(_named, schema=read.schema)
     read, column_of = _with_json(read, mapping, columns, list(found), texts, plain)
     rows = read.select(*_canonical(mapping, columns, column_of), F.col("_metadata.file_path").alias("file"))
@@ -221,18 +246,40 @@ def key_column(raw: DataFrame, mapping: Mapping) -> str | None:
     return name if isinstance(raw.schema[name].dataType, kinds) else None
 
 
-def _present(mapping: Mapping, found: Sequence[str], texts: Sequence[str], path: str) -> list[str]:
-    """The canonical columns that the file has. Raises AuditError when a mapped one is missing."""
+def _present(
+    mapping: Mapping,
+    found: Sequence[str],
+    texts: Sequence[str],
+    path: str,
+    example: Callable[[], dict[str, str]],
+) -> list[str]:
+    """The canonical columns that the file has. Raises AuditError where one is missing."""
     missing = {
         known: [name for name in mapping.sources(known) if name not in found and not _parent(name, texts)]
         for known in mapping.columns
     }
     listed = [f"{name} (for {known})" for known, names in missing.items() for name in names]
     if mapping.given and listed:
-        raise AuditError(
-            f"{path}: there is no column {', '.join(listed)}; its columns are {', '.join(found[:60])}"
-        )
-    return [known for known, names in missing.items() if not names]
+        raise AuditError(f"{path}: there is no column {', '.join(listed)}; {columns_text(example())}")
+    present = [known for known, names in missing.items() if not names]
+    own = {*present, *mapping.constants, *mapping.from_path}
+    if not {"ts", "kind"} <= own or not {"message_id", "position"} & own:
+        raise AuditError(f"{path}: {columns_text(example())}")
+    return present
+
+
+def _first_cells(
+    spark: SparkSession, file: InputFile, header: Sequence[str], delimiter: str
+) -> dict[str, str]:
+    """The columns of a CSV file, with the cells of its first row."""
+    row = next(csv.reader(first_lines(spark, file)[1:2], delimiter=delimiter), [])
+    return dict.fromkeys(header, "") | dict(zip(header, row))
+
+
+def _first_row(frame: DataFrame) -> dict[str, str]:
+    """The columns of a file, with the values of its first row."""
+    row = frame.limit(1).collect()
+    return flat_columns(row[0].asDict(recursive=True) if row else dict.fromkeys(frame.columns))
 
 
 def _parent(name: str, texts: Sequence[str]) -> str | None:

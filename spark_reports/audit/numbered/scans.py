@@ -77,7 +77,7 @@ class Numbered:
         source = source_of(self.raw, self.key, self.mapping, self.files, consumers)
         if source:
             return parts_of(self.spark, self.files).mapInArrow(FileScan(source, scan), schema)
-        rows = timed(completed(self.raw, self.mapping), self.mapping)
+        rows = timed(completed(self.raw, self.mapping, self.files), self.mapping)
         return _feed(rows, self.key, consumers).mapInArrow(scan, schema)
 
     def first(self) -> DataFrame:

@@ -6,6 +6,7 @@
 import { makeRequests, RequestError } from "../wire/http.js";
 import { taskTokens } from "../wire/task_token.js";
 import { required, setText } from "../render/dom.js";
+import { offerColumns } from "./audit_columns.js";
 import { listOwn, saying } from "./own_tasks.js";
 
 const MIB = 1 << 20;
@@ -36,6 +37,7 @@ export function openAudits({ document, root, window, fetcher }) {
     if (mapping_file.files?.[0]) mapping.value = await mapping_file.files[0].text();
     mapping.focus();
   });
+  offerColumns({ document, root, files, mapping });
   buttons[1].addEventListener("click", () => begin(() => requests.post(root.dataset.create, { example: true })));
   listOwn({ document, root, requests, tokens, noun: "audit" }).catch(say);
 
