@@ -1,4 +1,4 @@
-"""The task that runs an experiment for the site (`python manage.py db_worker`).
+"""The tasks that run an experiment for the site (`python manage.py db_worker`).
 
 Rules: as for the tasks of reports, everything heavy is imported inside the function.
 """
@@ -11,6 +11,9 @@ from django_tasks import task
 
 from labsite.tasks import in_turn
 
+ENGINE_QUEUE = "engine"
+"""The queue of what needs neither Spark nor Java: `manage.py db_worker --queue-name engine`."""
+
 log = logging.getLogger("labsite.experiments")
 
 
@@ -21,4 +24,14 @@ def run_experiment(experiment_id: str, attempt: int) -> str:
     from visualizer.experiments.models import Experiment
 
     log.debug("The task of experiment %s, attempt %d", experiment_id, attempt)
-    return in_turn(Experiment, experiment_worker.run)
+    return in_turn(Experiment, experiment_worker.run, engine=False)
+
+
+@task(queue_name=ENGINE_QUEUE)
+def run_small_experiment(experiment_id: str, attempt: int) -> str:
+    """Run the next small experiment in turn, without Spark, and return how it ended."""
+    from labsite import engine_worker
+    from visualizer.experiments.models import Experiment
+
+    log.debug("The task of experiment %s, attempt %d", experiment_id, attempt)
+    return in_turn(Experiment, engine_worker.run, engine=True)

@@ -21,7 +21,7 @@ from simulator import ScenarioError
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.report import write_report
+from spark_reports.experiments.report.write import write_report
 from spark_reports.experiments.so_far import results_so_far
 from spark_reports.experiments.store import StoreError
 from spark_reports.progress import Cancelled
@@ -54,7 +54,7 @@ class Row(TaskRow[Experiment], NullListener):
         """Record how many runs are finished, the time left, and the figures so far."""
         self.collect(runs_finished=standing.finished, runs_failed=standing.failed, left_s=standing.left_s)
         if self.sweep is not None and standing.finished:
-            self.collect(results=results_so_far(self.sweep.experiment, self.sweep.store.table()))
+            self.collect(results=results_so_far(self.sweep.experiment, self.sweep.store.table().to_pylist()))
         if self._turn_began_s is None:
             self._turn_began_s = time.monotonic()
         elif not standing.complete and self._turn_is_over() and self._others_wait():

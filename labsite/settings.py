@@ -17,6 +17,8 @@ machine. Lists are comma-separated.
                      beside this folder.
   LAB_MEMORY_MB      estimated memory of the labs of one server process, default: 2048.
   LAB_RECORDINGS_DIR folder with recorded runs that the gallery lists, default: none beside the built-in ones.
+  ENGINE_PROCESSES   processes of the worker that run small experiments and the answers of My set-up, default:
+                     one for each core.
   COLD_WORKER        1 when the report worker starts Spark for its first report only. Default: it starts Spark
                      when it starts itself, and makes a small report, so that the first one is quick.
   DEBUG              1 shows tracebacks in the browser and reloads static files.
@@ -87,6 +89,9 @@ LAB_MEMORY_MB = environment.number("LAB_MEMORY_MB", 2048, 1)
 The default leaves half of a 4 GiB server to everything else.
 """
 
+ENGINE_PROCESSES = environment.number("ENGINE_PROCESSES", len(os.sched_getaffinity(0)), 1)
+"""Processes of the worker that run small experiments and the answers of My set-up."""
+
 LAB_RECORDINGS_DIR = environment.folder("LAB_RECORDINGS_DIR")
 """Folder of recorded runs (docs/recordings.md), None for the built-in ones only."""
 
@@ -103,7 +108,7 @@ if REDIS_URL:
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default", "engine"]}}
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", BASE_DIR / "spark_reports/html/plotly")]

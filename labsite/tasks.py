@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from django_tasks import task
 
@@ -36,13 +37,13 @@ def make_audit(audit_id: str, attempt: int) -> str:
     return in_turn(Audit, audit_worker.run)
 
 
-def in_turn(kind: type[QueuedTask], work: Callable[[str, int], str]) -> str:
-    """Do the next queued task of this kind and return how it ended.
+def in_turn(kind: type[QueuedTask], work: Callable[[str, int], str], **which: Any) -> str:
+    """Do the next queued task of this kind, with these values in its row, and return how it ended.
 
     Each queued row has a task, but tasks arrive in the order of the requests. Which row is next is decided
     here, in turns among client addresses, so that thirty reports of one visitor do not delay another's.
     """
-    while (chosen := kind.next_in_turn()) is not None:
+    while (chosen := kind.next_in_turn(**which)) is not None:
         ended = work(*chosen)
         if ended != "given up":  # another worker took it first
             return ended

@@ -27,6 +27,7 @@ WORKER_ONLY = (
     "labsite/audit_input.py",
     "labsite/audit_worker.py",
     "labsite/report_worker.py",
+    "labsite/engine_worker.py",
     "labsite/experiment_worker.py",
     "labsite/spark_failures.py",
 )

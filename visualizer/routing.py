@@ -1,4 +1,4 @@
-"""The socket addresses: a lab, and a question about a set-up.
+"""The socket address: a lab.
 
 Any other address is refused before the handshake ends.
 """
@@ -7,10 +7,8 @@ from channels.security.websocket import WebsocketDenier
 from django.urls import path, re_path
 
 from visualizer.live.consumers import LabConsumer
-from visualizer.setups.consumer import AnswerConsumer
 
 websocket_urlpatterns = [
     path("ws/labs/<slug:lab_id>/", LabConsumer.as_asgi()),
-    path("ws/answers/", AnswerConsumer.as_asgi()),
     re_path("", WebsocketDenier.as_asgi()),
 ]

@@ -1,6 +1,7 @@
 """`script/server`: sets the checkout up, then serves the lab and runs the report worker until stopped.
 
-Rules: uvicorn serves the site, a second process runs report tasks. The worker is restarted when it dies; the
+Rules: uvicorn serves the site, a second process runs small experiments and the answers of My set-up, and a
+third one report tasks. A worker is restarted when it dies; the
 end of the site ends everything. Ctrl-C, SIGTERM and a closed terminal leave no process behind. Spark and Java
 are only for reports: they are installed while the site serves. The worker starts when Spark is installed;
 until then report tasks wait in their queue. Without Java the lab runs, and this command prints what to
@@ -33,8 +34,7 @@ A larger request is answered 400 and its connection closed.
 MESSAGE_BYTES = 2_097_152
 """The most bytes of a websocket message.
 
-They are four for each of the 524,288 characters that `/ws/answers/` reads. Beyond it the socket is closed
-with code 1009.
+A lab's page sends a few kilobytes. Beyond it the socket is closed with code 1009.
 """
 
 SHUTDOWN_SECONDS = 2
@@ -88,9 +88,12 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     site = supervisor.start(site_command(arguments.host, arguments.port), environment)
     wait_until_it_answers(supervisor, site, arguments.host, arguments.port)
     reports = Reports(supervisor, arguments, environment, has_spark)
+    engine = Engine(supervisor, environment) if not arguments.no_worker else None
     say(f"Failover Lab is at http://{_reachable(arguments.host)}:{arguments.port}/   (Ctrl-C stops it)")
     while site.poll() is None:
         reports.look_after()
+        if engine is not None:
+            engine.look_after()
         supervisor.sleep(POLL_SECONDS)
     say(f"The site ended by itself with code {site.returncode}; stopping.")
     return site.returncode or 1
@@ -138,7 +141,27 @@ def tools_command(no_install: bool) -> list[str]:
 
 
 def worker_command() -> list[str]:
-    return [str(PYTHON), "manage.py", "db_worker"]
+    return [str(PYTHON), "manage.py", "db_worker", "--exclude-queues", "engine"]
+
+
+def engine_worker_command() -> list[str]:
+    return [str(PYTHON), "manage.py", "db_worker", "--queue-name", "engine"]
+
+
+class Engine:
+    """The worker of small experiments and of My set-up, which needs no Spark; restarted when it dies."""
+
+    def __init__(self, supervisor: Supervisor, environment: dict[str, str]) -> None:
+        self._supervisor, self._environment = supervisor, environment
+        self._worker = supervisor.start(engine_worker_command(), environment)
+
+    def look_after(self) -> None:
+        """Restart the worker if it has died."""
+        if self._worker.poll() is not None:
+            say(f"The engine worker ended with code {self._worker.returncode}; starting it again.")
+            self._supervisor.forget(self._worker)
+            self._supervisor.sleep(WORKER_PAUSE_SECONDS)
+            self._worker = self._supervisor.start(engine_worker_command(), self._environment)
 
 
 class Reports:

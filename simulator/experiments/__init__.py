@@ -3,14 +3,14 @@
 docs/experiments.md describes the file format. `spark_reports.experiments` runs an experiment on Spark.
 """
 
-from simulator.experiments.cost import all_measures, core_seconds, late_measures, measures_of
+from simulator.experiments.cost import Cost, all_measures, cost_of, late_measures, load_of, measures_of
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
 from simulator.experiments.phase import first_fault_us
 from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, expected, replayed, run_batch
 from simulator.experiments.swarm import BROKEN, SwarmRun, swarm_families, swarm_run
-from simulator.system.measured import Measure
+from simulator.system.measured import Load, Measure
 
 __all__ = [
     "BROKEN",
@@ -20,17 +20,20 @@ __all__ = [
     "RUNS_MAX",
     "Axis",
     "Batch",
+    "Cost",
     "Experiment",
+    "Load",
     "Measure",
     "Point",
     "SwarmRun",
     "Wanted",
     "all_measures",
     "batches",
-    "core_seconds",
+    "cost_of",
     "expected",
     "first_fault_us",
     "late_measures",
+    "load_of",
     "measures_of",
     "read_experiment",
     "read_experiment_text",

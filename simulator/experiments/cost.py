@@ -3,21 +3,22 @@
 Rules: the caller gives the clock, since the simulator reads none. Batches are run as in the experiment, so
 what the phases share, where runs stop, and what counting adds is included. Time and memory are bounded,
 whatever the scenario: the first run of a point is followed in simulated spans that double, and a point whose
-run is too long for whole batches is extrapolated from it.
+run is too long for whole batches is extrapolated from it, to where its backlog will have drained.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from simulator.experiments.experiment import Experiment, Point
-from simulator.experiments.figures_run import FiguresRun, RunFailed
-from simulator.experiments.phase import first_fault_us
+from simulator.experiments.figures_run import SETTLING_US, FiguresRun, RunFailed
+from simulator.experiments.phase import first_fault_us, moved_without_text
 from simulator.experiments.runs import batches, run_batch
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import Scenario
-from simulator.system.measured import Measure
+from simulator.system.measured import Load, Measure
 
 PHASES_MEASURED = 4
 """Phases of the longer one of two measured batches; what they add to one phase is the cost of a phase."""
@@ -28,6 +29,9 @@ RUN_SHARE = 4
 ROWS_MEASURED = 500_000
 """Most rows of a run that is followed, about 35 MB."""
 
+EARLY_US = 400_000
+"""The instant of the first fault in a run that is followed for measuring."""
+
 FIRST_SPAN_US = 200_000
 """The first simulated span; shorter ones would interrupt regular traffic, which is computed in batches."""
 
@@ -37,19 +41,40 @@ COUNTING_SHARE = 0.2
 Clock = Callable[[], float]
 
 
-def core_seconds(experiment: Experiment, clock: Clock, seconds_most: float) -> float:
-    """Seconds that one core needs for all runs.
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of one core for all runs, and the rows that they simulate."""
+
+    core_s: float
+    rows: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.core_s + other.core_s, self.rows + other.rows)
+
+    def times(self, factor: float) -> Cost:
+        """The cost of so many times as much."""
+        return Cost(self.core_s * factor, self.rows * factor)
+
+
+def cost_of(experiment: Experiment, clock: Clock, seconds_most: float) -> Cost:
+    """The cost of all runs, by estimate.
 
     `clock` returns seconds of processor time. Measuring takes at most about `seconds_most`, and at least one
     point of the grid.
     """
     began_s, last = clock(), len(experiment.points) - 1
-    found: list[float] = []
+    found: list[Cost] = []
     for number in dict.fromkeys((0, last, last // 2)):
         if found and clock() - began_s > seconds_most / 2:
             break
-        found.append(_batch_s(experiment, experiment.points[number], clock, seconds_most / RUN_SHARE))
-    return sum(found) / len(found) * len(experiment.points) * len(experiment.seeds)
+        found.append(_batch_cost(experiment, experiment.points[number], clock, seconds_most / RUN_SHARE))
+    whole = sum(found, Cost(0, 0))
+    return whole.times(len(experiment.points) * len(experiment.seeds) / len(found))
+
+
+def load_of(scenario: Scenario) -> Load | None:
+    """How busy the consumers of its first failover are, by estimate; None without one."""
+    return protocol_of(scenario).measured.load(scenario)
 
 
 def all_measures(experiment: Experiment) -> tuple[Measure, ...]:
@@ -67,45 +92,68 @@ def late_measures(scenario: Scenario) -> tuple[str, ...]:
     return protocol_of(scenario).measured.late(scenario)
 
 
-def _batch_s(experiment: Experiment, point: Point, clock: Clock, run_s: float) -> float:
-    """Seconds of all phases of a point with one seed."""
-    long_s = _extrapolated(experiment.scenario_at(point, experiment.seeds[0]), clock, run_s)
-    if long_s is not None:
-        shared_s, each_s = long_s
-        return shared_s + experiment.phases * (each_s + COUNTING_SHARE * (shared_s + each_s))
-    one_s = _measured_s(experiment, point, 1, clock)
+def _batch_cost(experiment: Experiment, point: Point, clock: Clock, run_s: float) -> Cost:
+    """The cost of all phases of a point with one seed."""
+    scenario = experiment.scenario_at(point, experiment.seeds[0])
+    long = _extrapolated(scenario, _ends_us(experiment, scenario), clock, run_s)
+    if long is not None:
+        shared, each = long
+        counting = Cost(COUNTING_SHARE * (shared.core_s + each.core_s), 0)
+        return shared + (each + counting).times(experiment.phases)
+    one = _measured(experiment, point, 1, clock)
     few = min(PHASES_MEASURED, experiment.phases)
     if few == 1:
-        return one_s
-    added_s = max(0.0, _measured_s(experiment, point, few, clock) - one_s) / (few - 1)
-    return one_s + added_s * (experiment.phases - 1)
+        return one
+    several = _measured(experiment, point, few, clock)
+    added_s = max(0.0, several.core_s - one.core_s) / (few - 1)
+    return one + Cost(added_s, several.rows / few).times(experiment.phases - 1)
 
 
-def _measured_s(experiment: Experiment, point: Point, phases: int, clock: Clock) -> float:
-    """Seconds of a batch of a point with so many phases."""
+def _measured(experiment: Experiment, point: Point, phases: int, clock: Clock) -> Cost:
+    """The cost of a batch of a point with so many phases."""
     small = replace(experiment, phases=phases, seeds=experiment.seeds[:1])
     batch = next(batch for batch in batches(small) if batch.point.number == point.number)
     began_s = clock()
-    for _row in run_batch(small, batch):
-        pass
-    return clock() - began_s
+    rows = sum(row["rows"] for row in run_batch(small, batch))
+    return Cost(clock() - began_s, rows)
 
 
-def _extrapolated(scenario: Scenario, clock: Clock, run_s: float) -> tuple[float, float] | None:
-    """Seconds of a run up to its first fault, and from there; None if it ends within `run_s` seconds."""
-    run, until_us, span_us = FiguresRun(scenario), scenario.until_us, FIRST_SPAN_US
+def _extrapolated(scenario: Scenario, end_us: int, clock: Clock, run_s: float) -> tuple[Cost, Cost] | None:
+    """The cost of a run up to its first fault, and from there; None if it ends within `run_s` seconds.
+
+    What comes after a fault costs more than what comes before. So the fault of the run that is followed is
+    early, and both parts are measured.
+    """
+    fault_us, earlier_us = first_fault_us(scenario) or 0, 0
+    if fault_us > EARLY_US and all(spec.at_us >= fault_us for spec in scenario.commands):
+        earlier_us = fault_us - EARLY_US
+    run, began_s = FiguresRun(moved_without_text(scenario, -earlier_us)), clock()
     run.rows_max = ROWS_MEASURED
-    began_s, spent_s, at_us = clock(), 0.0, 0
-    try:
-        while at_us < until_us and spent_s <= run_s:
-            at_us = min(until_us, at_us + span_us)
-            run.run(at_us)
-            span_us *= 2
-            spent_s = clock() - began_s
-    except RunFailed:
-        at_us, spent_s = run.now_us, clock() - began_s
-    if at_us >= until_us:
+    last_us = end_us - earlier_us
+    before = _followed(run, fault_us - earlier_us, clock, run_s / 2) if fault_us else (Cost(0, 0), 1)
+    after = _followed(run, last_us, clock, max(run_s / 2, run_s - (clock() - began_s)))
+    if run.now_us >= last_us and (clock() - began_s) * end_us / max(1, last_us) < run_s:
         return None
-    fault_us = first_fault_us(scenario) or 0
-    of_each_us = spent_s / max(1, at_us)
-    return of_each_us * fault_us, of_each_us * (until_us - fault_us)
+    (of_before, before_us), (of_after, after_us) = before, after
+    return of_before.times(fault_us / before_us), of_after.times((end_us - fault_us) / after_us)
+
+
+def _followed(run: FiguresRun, until_us: int, clock: Clock, most_s: float) -> tuple[Cost, int]:
+    """The cost of the run's next part, and the simulated time of it, at least 1 us."""
+    began_s, from_us, rows, span_us = clock(), run.now_us, run.seq, FIRST_SPAN_US
+    with suppress(RunFailed):
+        while run.now_us < until_us and clock() - began_s < most_s:
+            run.run(min(until_us, run.now_us + span_us))
+            span_us *= 2
+    return Cost(clock() - began_s, run.seq - rows), max(1, run.now_us - from_us)
+
+
+def _ends_us(experiment: Experiment, scenario: Scenario) -> int:
+    """Where a run of the scenario ends: when its backlog has drained, by estimate, or at its end."""
+    load, late = load_of(scenario), late_measures(scenario)
+    if any(one.name in late for one in experiment.measures):
+        return scenario.until_us
+    if load is None:
+        return scenario.until_us
+    last_us = max(spec.at_us for spec in scenario.commands)
+    return min(scenario.until_us, last_us + round(load.drained_s * 1e6) + 2 * SETTLING_US)

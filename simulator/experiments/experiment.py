@@ -17,6 +17,9 @@ from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.system.measured import Measure
 
+BY_SEED = "by-seed"
+"""The value of `phases` that gives each seed a phase of its own."""
+
 SCENARIO = "scenario"
 """The axis of an experiment that compares scenarios; its values are their names."""
 
@@ -57,7 +60,8 @@ class Experiment:
     `scenario_text` is the text of the scenario, whichever way the file names it. Where several scenarios are
     compared, `compared` has the text of each by its name, the axis `SCENARIO` their names, and
     `scenario_text` is the first one. `phases` is the number of offsets of the faults within a period, random
-    ones if they are `drawn`, else evenly spaced. `cheaper` has the path of each axis whose values have a
+    ones if they are `drawn`, else evenly spaced. With `by_seed` there is one for each seed, and those of all
+    seeds are evenly spaced. `cheaper` has the path of each axis whose values have a
     cheaper end, and `larger` or `smaller`.
     """
 
@@ -74,6 +78,7 @@ class Experiment:
     cheaper: tuple[tuple[str, str], ...] = ()
     measured: tuple[str, ...] = ()  # the names of the wanted measures, none: all of the protocol
     compared: tuple[tuple[str, str], ...] = ()
+    by_seed: bool = False
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -109,9 +114,11 @@ class Experiment:
 
     def offsets_us(self, scenario: Scenario, point: Point, seed: int) -> list[int]:
         """By phase, how much later than written the faults of a run are."""
-        if self.phases == 1 and not self.drawn:
+        if self.phases == 1 and not self.drawn and not self.by_seed:
             return [0]
         period_us = protocol_of(scenario).measured.period_us(scenario) or 1
+        if self.by_seed:
+            return [self.seeds.index(seed) * period_us // len(self.seeds)]
         if not self.drawn:
             return [phase * period_us // self.phases for phase in range(self.phases)]
         key = stream_key(seed, f"experiment/{self.name}/{point.number}")
@@ -125,7 +132,7 @@ class Experiment:
             "scenario": dict(self.compared) if self.compared else self.scenario_text,
             "grid": {axis.path: list(axis.values) for axis in self.axes},
             "seeds": list(self.seeds),
-            "phases": {"drawn": self.phases} if self.drawn else self.phases,
+            "phases": BY_SEED if self.by_seed else {"drawn": self.phases} if self.drawn else self.phases,
             "until_us": self.until_us,
             "wanted": None
             if self.wanted is None

@@ -116,6 +116,24 @@ class FiguresRun:
             self._counted = self.protocol.count(self.trace, self.scenario, self.seq)
         return self._counted
 
+    def causes(self) -> dict[str, int]:
+        """The duplicates of the run by cause, those without any left out."""
+        return {name: count for name, count in self.protocol.measured.causes(self).items() if count}
+
+    def without_failure(self) -> str | None:
+        """Why no failover of the scenario took place; None if one did, or if it has none."""
+        moves = [spec for spec in self.scenario.commands if spec.do.endswith(".fail-over")]
+        if not moves or self.protocol.measured.failures(self):
+            return None
+        refused = [one["error"] for one in self.runtime.command_results if not one["ok"]]
+        if refused:
+            return f"the failover is refused at its instant: {refused[0]}"
+        return "the run ends before the consumers move; let it run for longer"
+
+    def delivering(self) -> int:
+        """How many of its failovers have not drained, so that their figures are lower bounds."""
+        return self.protocol.measured.delivering(self)
+
     def measured(self, measures: Sequence[str]) -> dict[str, int | None]:
         """These measures of the run."""
         found = self.protocol.measured.of(self)

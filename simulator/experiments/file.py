@@ -55,7 +55,7 @@ def read_experiment_text(
     if fields.value(root, "format", FORMAT) != FORMAT:
         fields.fail(root, "format", "unknown format", f"write `format: {FORMAT}`")
     name = fields.text(root, "name", "experiment")
-    count, drawn = phases(fields, root)
+    count, drawn, by_seed = phases(fields, root)
     compared = _compared(fields, root, folder)
     scenario_text, scenario_source = compared[0][1:] if compared else _scenario(fields, root, folder)
     limit = runs_max(fields, root)
@@ -74,13 +74,14 @@ def read_experiment_text(
         cheaper=cheaper(fields, root),
         measured=measures(fields, root),
         compared=tuple((name, written) for name, written, _ in compared),
+        by_seed=by_seed,
     )
     if scenario_text:
         _check_grid(fields, root, experiment, points_most)
         tried = replace(experiment, axes=()) if fields.has_problem_at("grid") else experiment
         points = Points(fields, root, tried)
         if (first := points.first()) is not None:
-            phase_count = settled_phases(fields, root, first, count, drawn)
+            phase_count = settled_phases(fields, root, first, count, drawn or by_seed)
             experiment, tried = replace(experiment, phases=phase_count), replace(tried, phases=phase_count)
             _check_runs(fields, root, tried, limit, runs_most)
         if not fields.has_problem_at(RUNS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.experiments.experiment import Axis, Wanted
+from simulator.experiments.experiment import BY_SEED, Axis, Wanted
 from simulator.experiments.fields import Fields
 from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.problems import suggestion
@@ -66,19 +66,21 @@ def seeds(fields: Fields, root: Node) -> tuple[int, ...]:
     return (1,)
 
 
-def phases(fields: Fields, root: Node) -> tuple[int | None, bool]:
-    """The number of phases, None where the file gives none, and whether they are drawn."""
+def phases(fields: Fields, root: Node) -> tuple[int | None, bool, bool]:
+    """The number of phases, None where the file gives none; whether they are drawn; whether by seed."""
     node = fields.member(root, "phases", None)
     if node is None:
-        return None, False
+        return None, False, False
     value: Any = node.plain()
+    if value == BY_SEED:
+        return 1, False, True
     drawn = isinstance(value, dict) and list(value) == ["drawn"]
     count = value["drawn"] if drawn else value
     if type(count) is int and 1 <= count <= PHASES_MAX:
-        return count, drawn
-    right = f"write a number, 1 to {PHASES_MAX:,}, or {{drawn: 20}} for random phases"
+        return count, drawn, False
+    right = f"write a number, 1 to {PHASES_MAX:,}, {{drawn: 20}} for random phases, or {BY_SEED}"
     fields.fail(root, "phases", "is not a number of phases", right)
-    return 1, False
+    return 1, False, False
 
 
 def wanted(fields: Fields, root: Node) -> Wanted | None:

@@ -19,11 +19,11 @@ PHASES = 20
 """Phases of an experiment that gives none: with a single instant the result would depend on it."""
 
 
-def settled_phases(fields: Fields, root: Node, scenario: Scenario, count: int | None, drawn: bool) -> int:
+def settled_phases(fields: Fields, root: Node, scenario: Scenario, count: int | None, moves: bool) -> int:
     """The number of phases; without a given number 20, or 1 where there is nothing to move or no period."""
     if count is None:
         return 1 if _unmovable(scenario) else PHASES
-    if (count > 1 or drawn) and (why := _unmovable(scenario)):
+    if (count > 1 or moves) and (why := _unmovable(scenario)):
         fields.fail(root, "phases", *why)
     return count
 
@@ -42,7 +42,7 @@ class Points:
 
     def check(self, experiment: Experiment) -> None:
         """Check every scenario, and what the experiment needs of them; `experiment` has its phases now."""
-        moves = experiment.phases > 1 or experiment.drawn
+        moves = experiment.phases > 1 or experiment.drawn or experiment.by_seed
         unchecked, measures = True, None
         for point in experiment.points:
             scenario = self._scenario_at(point)

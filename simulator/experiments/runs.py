@@ -8,7 +8,8 @@ carried out is a row with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,11 @@ LONGEST_REASON = 500
 """The most characters of the reason why a run failed."""
 
 Row = dict[str, Any]
-"""`run`, `point`, `seed`, `phase_us`, `status`, `reason`, simulated `rows`, and each measure by name."""
+"""`run`, `point`, `seed`, `phase_us`, `status`, `reason`, simulated `rows`, and each measure by name.
+
+`causes` are the duplicates by cause, as JSON. `delivering` is the number of failovers that had not drained at
+the end of the run: its figures are then lower bounds.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,13 @@ def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
         try:
             run = prefix.fork_at(offsets_us[phase])
             run.finish(names)
-            found[phase] = {**row, "status": FINISHED, "reason": None, "rows": run.seq, **run.measured(names)}
+            found[phase] = {
+                **row,
+                "status": FINISHED,
+                "reason": None,
+                "rows": run.seq,
+                **_figures(run, names),
+            }
         except Exception as error:  # whatever went wrong is a row, and the other runs go on
             found[phase] = _failed(row, error)
     yield from (found[phase] for phase in batch.phases)
@@ -89,6 +100,14 @@ def expected(experiment: Experiment, row: Row) -> dict[str, tuple[int, int]] | N
     """The least and the greatest value of some measures in closed form; None where there is none."""
     scenario = experiment.scenario_at(experiment.points[row["point"]], row["seed"])
     return protocol_of(scenario).measured.expected(moved_without_text(scenario, row["phase_us"] or 0))
+
+
+def _figures(run: FiguresRun, names: Sequence[str]) -> Row:
+    """What is measured in a run. Raises RunFailed when nothing happened that could be measured."""
+    if (why := run.without_failure()) is not None:
+        raise RunFailed(why)
+    causes = json.dumps(run.causes(), separators=(",", ":"))
+    return {"causes": causes, "delivering": run.delivering(), **run.measured(names)}
 
 
 class Prefix:
@@ -121,4 +140,11 @@ class Prefix:
 def _failed(row: Row, error: Exception) -> Row:
     expected = isinstance(error, (ScenarioError, RunFailed))
     reason = str(error) if expected else f"internal error, {type(error).__name__}: {error}"
-    return {**row, "status": FAILED, "reason": reason[:LONGEST_REASON], "rows": 0}
+    return {
+        **row,
+        "status": FAILED,
+        "reason": reason[:LONGEST_REASON],
+        "rows": 0,
+        "causes": None,
+        "delivering": None,
+    }

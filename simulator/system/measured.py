@@ -31,6 +31,24 @@ class Failure:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The messages per second that the moved consumers receive, and how many they can process.
+
+    `capacity` is None where processing takes no time. `drained_s` is the estimated time from the failover
+    until what was in the target's log then has drained.
+    """
+
+    rate: float
+    capacity: float | None
+    drained_s: float
+
+    @property
+    def utilisation(self) -> float:
+        """The share of their time that the consumers are busy before the failover."""
+        return 0.0 if self.capacity is None else self.rate / self.capacity
+
+
 class MeasuredRun(Protocol):
     """The part of a run that measures read; `runtime` is the protocol's own `System`."""
 
@@ -57,6 +75,18 @@ def _no_failures(run: MeasuredRun) -> list[Failure]:
     return []
 
 
+def _no_causes(run: MeasuredRun) -> dict[str, int]:
+    return {}
+
+
+def _none_delivering(run: MeasuredRun) -> int:
+    return 0
+
+
+def _no_load(scenario: Any) -> Load | None:
+    return None
+
+
 def _unknown(scenario: Any) -> dict[str, tuple[int, int]] | None:
     return None
 
@@ -79,6 +109,10 @@ class Measured:
     - `expected(scenario)`: the least and the greatest value of some measures in closed form, by name, without
       a run; None for a scenario that no closed form covers.
     - `failures(run)`: what the duplicates and losses of a run follow from, in order of time.
+    - `causes(run)`: the duplicates of a run by cause.
+    - `delivering(run)`: how many failovers of a run had not drained when it ended, so that their figures are
+      lower bounds.
+    - `load(scenario)`: how busy the consumers of its first failover are, by estimate; None without one.
     """
 
     measures: tuple[Measure, ...] = ()
@@ -89,3 +123,6 @@ class Measured:
     expected: Callable[[Any], dict[str, tuple[int, int]] | None] = _unknown
     late: Callable[[Any], tuple[str, ...]] = _none_late
     failures: Callable[[MeasuredRun], list[Failure]] = _no_failures
+    causes: Callable[[MeasuredRun], dict[str, int]] = _no_causes
+    delivering: Callable[[MeasuredRun], int] = _none_delivering
+    load: Callable[[Any], Load | None] = _no_load

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from simulator.experiments import Experiment
-from simulator.experiments import core_seconds as measured_core_seconds
+from simulator.experiments import Experiment, cost_of
 
 MEASURED_S = 2.0
 """Seconds of the processor for measuring."""
@@ -16,7 +15,7 @@ def core_seconds(experiment: Experiment) -> float:
 
     Other programs on the machine do not change it.
     """
-    return measured_core_seconds(experiment, time.process_time, MEASURED_S)
+    return cost_of(experiment, time.process_time, MEASURED_S).core_s
 
 
 def spoken(seconds: float) -> str:

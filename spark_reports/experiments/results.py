@@ -21,8 +21,14 @@ OF_EVERY_RUN = (
     ("status", pa.string()),
     ("reason", pa.string()),
     ("rows", pa.int64()),
+    ("causes", pa.string()),
+    ("delivering", pa.int64()),
 )
-"""Columns of every sweep. `rows` are the rows of the trace that were simulated, 0 if the run failed."""
+"""Columns of every sweep.
+
+`rows` are the rows of the trace that were simulated, 0 if the run failed. `causes` are the duplicates by
+cause as JSON, and `delivering` the number of failovers that had not drained at the end.
+"""
 
 
 class ColumnTaken(ValueError):

@@ -1,23 +1,31 @@
 """The figures of an experiment's runs so far, for the page that shows them as they arrive.
 
-Rules: they are small enough for a row that is read again and again. Quantiles are those of the report,
-nearest ranks, where a run that never reached what is measured is above every number. Of equal runs the
-first is the example.
+Rules: they are small enough for a row that is read again and again, and made without pyarrow. Quantiles are
+those of the report, nearest ranks, where a run that never reached what is measured is above every number. Of
+equal runs the first is the example.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from simulator.experiments import FAILED, FINISHED, Experiment
-from spark_reports.experiments.report.figures import nearest_rank
+from spark_reports.experiments.report.binomial import nearest_rank, quantile_ranks
 
 P95 = 0.95
 FAILED_SHOWN = 5
 """Failed runs that are listed with their reasons."""
+
+ROWS_MOST = 200
+"""Runs of an experiment whose rows are listed one by one: about 60 KB."""
+
+LEVEL = 0.95
+"""Confidence of the interval of a median."""
+
+Rows = Sequence[dict[str, Any]]
 
 
 def main_measure(experiment: Experiment) -> str:
@@ -25,64 +33,77 @@ def main_measure(experiment: Experiment) -> str:
     return experiment.wanted.measure if experiment.wanted is not None else experiment.measures[0].name
 
 
-def results_so_far(experiment: Experiment, table: pa.Table) -> dict[str, Any]:
-    """The figures of each point that has runs, as JSON."""
+def results_so_far(experiment: Experiment, rows: Rows) -> dict[str, Any]:
+    """The figures of each point that has runs, as JSON; with few runs their rows, too."""
     main = main_measure(experiment)
     wanted = experiment.wanted
-    points = table["point"].to_numpy()
-    found = [
-        {
-            "number": point.number,
-            "values": list(point.values.values()),
-            **_of_point(experiment, table.filter(pa.array(points == point.number)), main),
-        }
-        for point in experiment.points
-    ]
-    failed = table.filter(pa.compute.equal(table["status"], FAILED)).slice(0, FAILED_SHOWN)
+    of_point: dict[int, list[dict[str, Any]]] = {point.number: [] for point in experiment.points}
+    for row in rows:
+        of_point[row["point"]].append(row)
+    failed = [row for row in rows if row["status"] == FAILED][:FAILED_SHOWN]
     return {
-        "runs": table.num_rows,
+        "runs": len(rows),
         "measure": main,
         "measures": [one.described() for one in experiment.measures],
         "axes": [axis.path for axis in experiment.axes],
         "at_most": None if wanted is None else wanted.at_most,
         "share": None if wanted is None else wanted.share_millionths / 1_000_000,
-        "points": found,
-        "failed": [
-            {name: row[name] for name in ("run", "point", "seed", "reason")} for row in failed.to_pylist()
+        "points": [
+            {
+                "number": point.number,
+                "values": list(point.values.values()),
+                **_of_point(experiment, of_point[point.number], main),
+            }
+            for point in experiment.points
         ],
+        "failed": [{name: row[name] for name in ("run", "point", "seed", "reason")} for row in failed],
+        "rows": [_listed(experiment, row) for row in rows] if experiment.runs <= ROWS_MOST else [],
     }
 
 
-def _of_point(experiment: Experiment, rows: pa.Table, main: str) -> dict[str, Any]:
+def _listed(experiment: Experiment, row: dict[str, Any]) -> dict[str, Any]:
+    """A run's row as JSON, with its causes as an object."""
+    names = ("run", "point", "seed", "phase_us", "status", "reason", "rows", "delivering")
+    figures = {one.name: row.get(one.name) for one in experiment.measures}
+    return {**{name: row[name] for name in names}, "by_cause": json.loads(row["causes"] or "{}"), **figures}
+
+
+def _of_point(experiment: Experiment, rows: Rows, main: str) -> dict[str, Any]:
     """The runs of one point: how many, the figures of each measure, and the runs to open."""
-    done = rows.filter(pa.compute.equal(rows["status"], FINISHED))
-    total = done.num_rows
-    values = done[main].to_pylist()
+    done = sorted((row for row in rows if row["status"] == FINISHED), key=lambda row: row["run"])
+    values = [row[main] for row in done]
     known = [value for value in values if value is not None]
-    distinct, counts = np.unique(np.array(known, np.int64), return_counts=True)
-    figures = {one.name: _figures(done[one.name].to_pylist()) for one in experiment.measures}
+    figures = {
+        one.name: _figures([row[one.name] for row in done], experiment.by_seed) for one in experiment.measures
+    }
     median, largest = figures[main]["median"], figures[main]["largest"]
-    runs = done["run"].to_pylist()
     wanted = experiment.wanted
     return {
-        "finished": total,
-        "failed": rows.num_rows - total,
-        "never": total - len(known),
-        "dots": [[int(value), int(count)] for value, count in zip(distinct, counts)],
+        "finished": len(done),
+        "failed": len(rows) - len(done),
+        "never": len(done) - len(known),
+        "delivering": sum(bool(row["delivering"]) for row in done),
+        "dots": [[value, count] for value, count in sorted(Counter(known).items())],
         "figures": figures,
         "within": None if wanted is None else sum(value <= wanted.at_most for value in known),
-        "median_run": runs[values.index(median)] if total else None,
-        "worst_run": runs[values.index(largest)] if total else None,
+        "median_run": done[values.index(median)]["run"] if done else None,
+        "worst_run": done[values.index(largest)]["run"] if done else None,
     }
 
 
-def _figures(values: list[int | None]) -> dict[str, int | None]:
-    """Median, 95th percentile and largest of a measure; none of them where a run without a value is meant."""
-    known = np.sort(np.array([value for value in values if value is not None], np.int64))
+def _figures(values: list[int | None], independent: bool) -> dict[str, Any]:
+    """Median, 95th percentile and largest of a measure; none of them where a run without a value is meant.
+
+    `interval` encloses the median with 95 % confidence, where the runs are `independent`.
+    """
+    known = sorted(value for value in values if value is not None)
     if not values:
-        return {"median": None, "p95": None, "largest": None}
+        return {"median": None, "p95": None, "largest": None, "interval": None}
+    low, high = quantile_ranks(len(values), 0.5, LEVEL) if independent else (None, None)
+    enclosed = low is not None and high is not None and high <= len(known)
     return {
         "median": nearest_rank(known, len(values), 0.5),
         "p95": nearest_rank(known, len(values), P95),
-        "largest": int(known[-1]) if len(known) == len(values) else None,
+        "largest": known[-1] if len(known) == len(values) else None,
+        "interval": [known[low - 1], known[high - 1]] if enclosed else None,
     }

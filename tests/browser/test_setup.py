@@ -60,7 +60,7 @@ def test_a_problem_is_shown_at_its_field_and_no_input_is_lost(open_set_up):
     expect(page.get_by_role("button", name="Open as a lab")).to_be_disabled()
     expect(page.get_by_role("button", name="Answer from")).to_be_disabled()
     expect(rate).to_have_value("fast")
-    page.get_by_role("button", name=re.compile("line 19")).click()
+    page.get_by_role("button", name=re.compile("line 20")).click()
     expect(rate).to_be_focused()
     rate.fill("50/s")
     expect(rate).not_to_have_attribute("aria-invalid", "true")
@@ -133,7 +133,7 @@ def test_a_users_own_text_has_problems_with_line_and_column(open_set_up, tmp_pat
     text = page.get_by_label("Scenario as YAML")
     right = text.input_value()
     text.fill(right.replace("rate: 40/s", "rate: many"))
-    page.get_by_role("button", name=re.compile(r"line 19, column \d+")).click()
+    page.get_by_role("button", name=re.compile(r"line 20, column \d+")).click()
     assert (
         page.evaluate(
             "() => { const area = document.activeElement; return area.value.slice(area.selectionStart, "

@@ -1,28 +1,38 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { causesOf, differs, figuresOf, foldAnswer, noAnswer, sentenceOf, shortSpan, spreadOf } from "../../static/js/model/answer.js";
+import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf } from "../../static/js/model/answer.js";
 import { causeWords } from "../../static/js/model/cause_words.js";
 import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
 
-const run = (seed, duplicates, more = {}) => ({ type: "run", seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, by_cause: { ack_hole: duplicates }, ...more });
-const asked = { type: "asked", from: "a", to: "b", mode: "crash", period_us: 1_000_000, runs: [] };
+const run = (seed, duplicates, more = {}) => ({ run: seed - 1, point: 0, status: "finished", phase_us: (seed - 1) * 50_000, seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, drained_us: 900_000, delivering: 0, by_cause: { ack_hole: duplicates }, ...more });
+const size = { runs: 3, runs_whole: 20, rows: 4_100_000, core_s: 50, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };
+const asked = { type: "asked", from: "a", to: "b", mode: "crash", at_us: 4_000_000, period_us: 1_000_000, beside: "with-slow-acks", size, runs: [{ at_us: 4_000_000 }] };
+const statusOf = (rows, more = {}) => ({ type: "status", state: "running", runs: 6, finished: rows.length, left_s: 12, results: { rows, points: [{ figures: { duplicates: { interval: [7, 31] } } }] }, ...more });
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
-const answerOf = (...runs) => [asked, ...runs].reduce(foldAnswer, noAnswer());
+const answerOf = (...runs) => [asked, statusOf(runs)].reduce(foldAnswer, noAnswer());
 
 test("the sentence contains median and range over the runs received so far", () => {
   assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
-  assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 duplicates, 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
-  assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 duplicates (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
+  assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 duplicates, 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s, backlog acked after 900 ms.");
+  assert.match(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), /^If a goes down: 12 duplicates \(7 to 31\), 2 not replicated/);
+});
+
+test("a run whose backlog has not drained makes the figures lower bounds", () => {
+  const open = { delivering: 1, drained_us: null };
+  const words = text(sentenceOf(answerOf(run(1, 7, open), run(2, 9, open))));
+  assert.match(words, /at least 8 duplicates \(7 to 9\)/);
+  assert.match(words, /still delivering at the end\.$/);
+  assert.match(text(sentenceOf(answerOf(run(1, 7, open), run(2, 9)))), /still delivering at the end in 1 of 2 runs/);
 });
 
 test("messages that arrive after a planned move are no harm and not in the sentence", () => {
   const planned = [run(1, 7, { stranded: 45, stranded_unprocessed: 45, stranded_missing: 0 })];
-  assert.equal(text(sentenceOf(answerOf(...planned))), "If a goes down: 7 duplicates, delivery gap 5 s.");
+  assert.equal(text(sentenceOf(answerOf(...planned))), "If a goes down: 7 duplicates, delivery gap 5 s, backlog acked after 900 ms.");
   const rows = figuresOf(answerOf(...planned).runs);
-  assert.deepEqual(rows.map(({ name, harm }) => [name, harm]), [["duplicates", true], ["on_the_way", false], ["outage_us", false]]);
+  assert.deepEqual(rows.map(({ name, harm }) => [name, harm]), [["duplicates", true], ["on_the_way", false], ["outage_us", false], ["drained_us", false]]);
 });
 
 test("percentages add up to 100, and the headline rounds as the figure below it", () => {
@@ -34,7 +44,7 @@ test("percentages add up to 100, and the headline rounds as the figure below it"
 
 test("losses are named as soon as one run has one, redeliveries without ack only when the median is not 0", () => {
   assert.match(text(sentenceOf(answerOf(run(1, 7), run(2, 7), run(3, 7, { lost: 1, redeliveries: 4 })))), /0 lost \(0 to 1\)/);
-  assert.doesNotMatch(text(sentenceOf(answerOf(run(1, 7), run(2, 7, { redeliveries: 4 }), run(3, 7)))), /delivered again/);
+  assert.doesNotMatch(text(sentenceOf(answerOf(run(1, 7), run(2, 7, { redeliveries: 4 }), run(3, 7)))), /redelivered/);
 });
 
 test("a run without delivery in the target is counted separately and named", () => {
@@ -47,11 +57,29 @@ test("the median of an even number of runs is the mean of the middle two", () =>
   assert.equal(spreadOf([1, 2, 4, 9].map((value, at) => run(at, value)), "duplicates").median, 3);
 });
 
-test("an error keeps the runs received so far, and a queued question has its place", () => {
+test("an error keeps the runs received so far, and a status without results, too", () => {
   const answer = foldAnswer(answerOf(run(1, 7)), { type: "error", error: "Down.", hint: "Again." });
-  assert.equal(answer.state, "error");
-  assert.equal(answer.runs.length, 1);
-  assert.equal(foldAnswer(noAnswer(), { type: "waiting", before: 3 }).before, 3);
+  assert.deepEqual([answer.state, answer.runs.length], ["error", 1]);
+  assert.equal(foldAnswer(answerOf(run(1, 7)), statusOf([], { results: undefined })).runs.length, 1);
+});
+
+test("progress has the runs and the time left, and a queued question what is missing", () => {
+  assert.equal(progressWords(answerOf(run(1, 7)), 3), "1 of 3 runs, about 5 s left");
+  const queued = [asked, { type: "status", state: "queued", words: "Queued.", note: "No worker." }].reduce(foldAnswer, noAnswer());
+  assert.equal(progressWords(queued, 3), "Queued. No worker.");
+  assert.equal(sizeWords(size), "3 runs, about 4.1 million rows, about 25 s on 2 cores");
+});
+
+test("what is assumed is listed with what it costs", () => {
+  const beside = [1, 2, 3].map((seed) => run(seed, 20, { point: 1, run: 2 + seed }));
+  const answer = answerOf(run(1, 7), run(2, 31), run(3, 12), ...beside);
+  const plain = (words) => words.replaceAll(/\s/gu, " ");
+  assert.deepEqual(assumptionsOf(answer).map(plain), [
+    "The consumers are busy 94 % of their time (2 000 of at most 2 118 messages per second), so a backlog drains slowly.",
+    "Assumed, not entered: no slow acks. If 1 % of the acks were held for 500 ms: 20 duplicates instead of 12 (medians of the same seeds and phases).",
+    "The backlog needs 900 ms to drain (median). Another failover within this time would cause more duplicates.",
+  ]);
+  assert.match(plain(rule(answer)), /^The median number of duplicates is 7 to 31 with 95 % confidence\. Only 3 runs instead of 20, because the set-up publishes 2 000 messages per second: the interval of the median is about 2\.6 times as wide\. Seeds and phases differ/);
 });
 
 test("causes are shares over all runs, the most frequent first", () => {
@@ -61,14 +89,14 @@ test("causes are shares over all runs, the most frequent first", () => {
 
 test("a figure that is equal in all runs does not differ", () => {
   assert.equal(differs([run(1, 1), run(2, 1)], "duplicates"), false);
-  assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_missing", "outage_us"]);
+  assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_missing", "outage_us", "drained_us"]);
 });
 
 test("spans are formatted with few digits", () => assert.deepEqual([5_000_000, 1_240_000, 340_000, 0].map(shortSpan), ["5 s", "1.24 s", "340 ms", "0 µs"]));
 
 test("dots never overlap completely, and a high stack is compressed", () => {
   const { dots, height, low, high } = dotPlaces([3, 3, 4, null, 3, 9], { width: 112, dot: 12, highest: 66 });
-  assert.deepEqual([low, high, dots[3]], [3, 9, null]);
+  assert.deepEqual([low, high, dots[3]], [0, 9, null], "the scale starts at 0");
   const places = dots.filter(Boolean).map((dot) => `${dot.along},${dot.up}`);
   assert.equal(new Set(places).size, places.length);
   assert.ok(dots.filter(Boolean).every((dot) => dot.along >= 0 && dot.along <= 100));

@@ -165,7 +165,7 @@ def test_an_experiment_that_names_its_measures_has_only_these():
     experiment = read("measures: [lost, duplicates]\nphases: 1")
     assert [one.name for one in experiment.measures] == ["duplicates", "lost"]
     (row,) = rows_of(experiment)
-    assert list(row)[-3:] == ["rows", "duplicates", "lost"]
+    assert list(row)[-5:] == ["rows", "causes", "delivering", "duplicates", "lost"]
 
 
 # --- figures of forks and of whole runs
@@ -417,3 +417,26 @@ def test_the_example_of_the_document_is_an_experiment():
 
 def measures_of(scenario: str) -> tuple:
     return read_experiment_text(f"scenario: {scenario}").measures
+
+
+def test_phases_by_seed_give_each_seed_one_of_evenly_spaced_phases():
+    rows = rows_of(read("phases: by-seed\nseeds: 4"))
+    assert [(row["seed"], row["phase_us"]) for row in rows] == [
+        *((1, 0), (2, 250_000), (3, 500_000), (4, 750_000))
+    ]
+    assert read("phases: by-seed\nseeds: 4").described()["phases"] == "by-seed"
+    still = SCENARIO.partition("commands:")[0]
+    assert "phases" in problems_of("phases: by-seed\n" + block(still))[0]
+
+
+def test_a_run_that_ends_before_its_backlog_is_drained_says_so():
+    busy = SCENARIO.replace("processing: 2ms", "processing: 90ms")
+    (whole,) = rows_of(read("phases: 1", busy.replace("until: 8s", "until: 30s")))
+    (cut,) = rows_of(read("phases: 1", busy.replace("until: 8s", "until: 3600ms")))
+    assert (whole["delivering"], cut["delivering"]) == (0, 1)
+    assert cut["drained_us"] is None and whole["drained_us"] is not None
+
+
+def test_a_row_has_the_causes_of_its_duplicates():
+    (row,) = rows_of(read("phases: 1"))
+    assert sum(json.loads(row["causes"]).values()) == row["duplicates"] > 0

@@ -11,7 +11,7 @@ import pytest
 from simulator import load_scenario, load_scenario_text
 from simulator.experiments import (
     batches,
-    core_seconds,
+    cost_of,
     late_measures,
     measures_of,
     read_experiment_text,
@@ -79,7 +79,7 @@ QUICK = "measures: [duplicates, redeliveries]\n"
 def test_the_estimate_is_near_what_the_runs_cost(monkeypatch: pytest.MonkeyPatch, more: str) -> None:
     clock = Rows(monkeypatch)
     experiment = read_experiment_text(text(TWO_CONSUMERS.replace("PARTITIONS", "0"), more))
-    estimated_s = core_seconds(experiment, clock, 1_000.0)
+    estimated_s = cost_of(experiment, clock, 1_000.0).core_s
     with clock.measuring() as actual_s:
         for batch in batches(experiment):
             assert all(row["status"] == "finished" for row in run_batch(experiment, batch))
@@ -89,7 +89,7 @@ def test_the_estimate_is_near_what_the_runs_cost(monkeypatch: pytest.MonkeyPatch
 def test_runs_that_stop_early_are_estimated_as_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, scenario = Rows(monkeypatch), TWO_CONSUMERS.replace("PARTITIONS", "0")
     whole, quick = (
-        core_seconds(read_experiment_text(text(scenario, more)), clock, 1_000.0) for more in ("", QUICK)
+        cost_of(read_experiment_text(text(scenario, more)), clock, 1_000.0).core_s for more in ("", QUICK)
     )
     assert quick < whole / 3
 
@@ -99,7 +99,7 @@ def test_measuring_is_bounded_and_a_long_run_is_extrapolated(monkeypatch: pytest
     scenario = TWO_CONSUMERS.replace("PARTITIONS", "0").replace("until: 20s", "until: 9000s")
     experiment = read_experiment_text(text(scenario))
     with clock.measuring() as spent_s:
-        estimated_s = core_seconds(experiment, clock, 2.0)
+        estimated_s = cost_of(experiment, clock, 2.0).core_s
     assert spent_s[0] < 4.0
     short = FiguresRun(load_scenario_text(TWO_CONSUMERS.replace("PARTITIONS", "0")))
     short.run(20_000_000)

@@ -16,7 +16,7 @@ from tests.examples import examples
 from tests.simulator.settling_scenarios import scenarios
 
 ALL = [measure.name for measure in MEASURED.measures]
-UNORDERED = ["duplicates", "extra_deliveries", "redeliveries", "stranded", "lost"]
+UNORDERED = ["duplicates", "extra_deliveries", "redeliveries", "stranded", "stranded_missing", "lost"]
 
 TEXT = """\
 format: 1
@@ -117,3 +117,16 @@ def test_messages_that_a_producer_left_behind_are_waited_for(monkeypatch: pytest
     assert figure(behind, "reordered") >= 29
     monkeypatch.setattr(settled, "_from_home", lambda *state: True)
     assert figure(behind, "reordered") == 0
+
+
+def test_runs_with_measured_timing_settle_too():
+    """Entries whose append is under way are in their log, and examined there."""
+    text = TEXT.replace("until: 20s\n", "until: 20s\noptions: {timing: measured}\n")
+    assert stopped_us(text.replace("every: 50ms", "every: 2ms")) <= 5_500_000
+
+
+@examples(20)
+@given(scenarios(), st.booleans())
+def test_figures_at_the_stop_are_those_of_the_end_with_measured_timing(scenario: dict, ordered: bool):
+    measured = {**scenario, "options": {**scenario.get("options", {}), "timing": "measured"}}
+    stopped_us(json.dumps(measured), ALL if ordered else UNORDERED)

@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 
 from simulator import World, load_scenario_text
 from simulator.experiments import Experiment, batches, read_experiment_text, run_batch
-from spark_reports.experiments.report import write_report
+from spark_reports.experiments.report.write import write_report
 from spark_reports.experiments.report.document import document_of
 from spark_reports.experiments.report.results import results_of
 from tests.oracle import binomial_sums as oracle

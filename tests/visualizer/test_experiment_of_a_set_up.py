@@ -7,7 +7,9 @@ from visualizer.setups.form import completed, composed
 
 
 def test_the_text_of_my_set_up_runs_as_an_experiment():
-    values = completed({"rate": "20/s", "at": "4s", "after": "1s", "end": "3s", "period": "500"})
+    values = completed(
+        {"rate": "20/s", "at": "4s", "after": "1s", "end": "3s", "period": "500", "timing": "nominal"}
+    )
     block = "".join(f"  {line.text}\n" for line in composed(values))
     text = f"grid: {{consumers.billing-1.processing: [5ms, 20ms]}}\nphases: 4\nscenario: |\n{block}"
     experiment = read_experiment_text(text)

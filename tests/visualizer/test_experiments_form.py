@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from simulator.experiments import batches, read_experiment_text, run_batch
+from simulator.experiments import Cost, batches, cost_of, read_experiment_text, run_batch
 from visualizer.experiments import reading
 from visualizer.experiments.composing import base_of, comparison
-from visualizer.experiments.estimate import core_seconds
 from visualizer.experiments.parameters import FREQUENT, offered
 from visualizer.labs.definitions import builtin_scenario
 
@@ -160,14 +160,17 @@ def test_the_number_of_settings_is_limited_by_the_length_of_the_text(monkeypatch
 
 
 def test_an_experiment_of_hours_is_refused_with_its_time(monkeypatch: Any) -> None:
-    monkeypatch.setattr(reading, "core_seconds", lambda experiment: 7_200.0)
+    monkeypatch.setattr(reading, "cost_of", lambda *given: Cost(7_200.0, 0))
     found = check(way="yaml", yaml="scenario: region-down\nphases: 5\n")
     assert found["size"] is None and "120 minutes" in found["problems"][0]["message"]
 
 
 def test_the_estimate_grows_with_seeds_and_is_bounded_for_a_long_scenario() -> None:
     text = "scenario: region-down\nphases: 2\nseeds: "
-    once = core_seconds(read_experiment_text(f"{text}1"))
-    assert 0 < once < core_seconds(read_experiment_text(f"{text}1000"))
-    long = read_experiment_text("scenario: region-down\nuntil: 40h\nphases: 1\n")
-    assert core_seconds(long) > 0
+
+    def core_s(text: str) -> float:
+        return cost_of(read_experiment_text(text), time.thread_time, reading.MEASURED_S).core_s
+
+    once = core_s(f"{text}1")
+    assert 0 < once < core_s(f"{text}1000")
+    assert core_s("scenario: region-down\nuntil: 40h\nphases: 1\n") > 0

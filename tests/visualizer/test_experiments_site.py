@@ -61,7 +61,8 @@ def test_an_experiment_is_stored_and_its_task_is_queued() -> None:
     assert (row.state, row.runs, row.text) == ("queued", 16, TEXT) and row.core_s > 0
     assert row.token_hash == hash_of(one["token"])
     [queued] = DBTaskResult.objects.all()
-    assert queued.task_path == "labsite.experiment_task.run_experiment"
+    assert queued.task_path == "labsite.experiment_task.run_small_experiment", "a small one needs no Spark"
+    assert queued.queue_name == "engine" and row.engine
     assert queued.args_kwargs["args"] == [row.pk, 1]
     page = Client().get(one["url"])
     assert (

@@ -184,7 +184,7 @@ async def test_a_socket_that_sends_nothing_is_closed(made, monkeypatch):
     monkeypatch.setattr("visualizer.live.sockets.FIRST_MESSAGE_S", 0.2)
     from labsite.asgi import application
 
-    for path in (f"/ws/labs/{made.lab.pk}/", "/ws/answers/"):
+    for path in (f"/ws/labs/{made.lab.pk}/",):
         socket = Socket(application, path, headers=[(b"host", HOST.encode()), ORIGIN])
         await socket.connect()
         assert "No message arrived" in await socket.receive_from()
@@ -212,18 +212,6 @@ async def test_sockets_of_one_client_are_bounded(made, monkeypatch):
     for page in (pages[1], again):
         await page.close()
     assert not clients.sockets
-
-
-async def test_set_ups_of_one_client_are_bounded(hub):
-    def ask(name: str, number: int) -> None:
-        clients.client.set(name)
-        hub.studies.ask(f"{SCENARIO}# {number}", lambda message: None)
-
-    for number in range(clients.STUDIES_PER_CLIENT):
-        ask("10.0.0.1", number)
-    with pytest.raises(Refused, match="3 set-ups for your address"):
-        ask("10.0.0.1", 9)
-    ask("10.0.0.2", 9)
 
 
 async def test_comparisons_of_one_client_are_bounded(hub):

@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import io
 import json
-import logging
+from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from django.utils import timezone
 
-from labsite.asgi import application
+from labsite import engine_worker
 from simulator import load_scenario_text
+from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.headless import simulate
-from tests.visualizer.pages import HOST, ORIGIN, Page, Socket
-from tests.visualizer.test_pump import Clock
-from visualizer.labs.pump import Pump
+from tests.visualizer.pages import Page
+from visualizer.experiments.models import Experiment
+from visualizer.labs import clients
 from visualizer.live.wire import Refused
-from visualizer.setups import studies as studies_module
+from visualizer.setups import question as question_module
 from visualizer.setups.form import DEFAULTS, completed, composed
 from visualizer.setups.groups import GROUPS
-from visualizer.setups.reading import failure_of, read_form
-from visualizer.setups.studies import RUNNING, WAITING, Studies
-from visualizer.setups.study import FIGURES, Study
-from visualizer.setups.variations import RUNS, variations
+from visualizer.setups.question import RUNS, _asked, ask, question_of, runs_at
+from visualizer.setups.reading import read_form
 
 SMALL = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s"}
+INSTANTS = {"at": "20s", "after": "5s", "end": "15s"}
 
 
 def text_of(**given: str) -> str:
@@ -45,7 +47,7 @@ def problems_of(**given: str) -> list[tuple[str, str]]:
 
 
 def test_the_initial_form_is_a_valid_scenario():
-    scenario = load_scenario_text(text_of())
+    scenario = load_scenario_text(text_of(**INSTANTS))
     assert scenario.links["us-west", "us-east"].latency.nominal_us == 40_000, "half of the round trip"
     assert [command.do for command in scenario.commands] == ["cluster.crash", "subscription.fail-over"]
     assert scenario.commands[1].at_us == 25_000_000 and scenario.until_us == 40_000_000
@@ -56,9 +58,9 @@ def test_every_field_has_a_default_and_a_place():
     assert sorted(placed) == sorted(DEFAULTS)
 
 
-def test_deliveries_and_ack_groups_are_as_measured_only_on_request():
-    assert "timing" not in text_of(), "nominal is the default and is not written"
-    assert load_scenario_text(text_of(timing="measured")).options["timing"] == "measured"
+def test_deliveries_and_ack_groups_are_as_measured_unless_chosen_otherwise():
+    assert load_scenario_text(text_of()).options["timing"] == "measured"
+    assert load_scenario_text(text_of(timing="nominal")).options["timing"] == "nominal"
     assert [field for field, _ in problems_of(timing="exact")] == ["timing"]
 
 
@@ -157,8 +159,7 @@ def test_the_address_contains_the_set_up(client: Client):
         "from": "a",
         "to": "b",
         "mode": "crash",
-        "at": "25s",
-        "period_us": 1_000_000,
+        "at": "9s",
     }
     assert "a <-> b: {latency: 5ms}" in answer["yaml"]
     assert "".join("".join(text for text, _ in pieces) + "\n" for pieces in answer["lines"]) == answer["yaml"]
@@ -172,7 +173,7 @@ def test_problems_of_a_users_text_have_line_and_column(client: Client):
 
     wrong = check(text_of().replace("rate: 100/s", "rate: many")).json()["problems"]
     assert [(problem["line"], problem["column"]) for problem in wrong] == [
-        (19, wrong[0]["column"])
+        (20, wrong[0]["column"])
     ] and "many" in wrong[0]["message"]
     assert check("a: [").json()["problems"][0]["line"] == 1
     assert check(text_of()).json()["failure"]["to"] == "us-east"
@@ -181,156 +182,190 @@ def test_problems_of_a_users_text_have_line_and_column(client: Client):
     assert check(7).status_code == 400 and check("x" * 300_000).status_code == 400
 
 
-# --- the twenty runs
+# --- the question as an experiment
 
 
-def run_to_the_end(text: str) -> list[dict[str, Any]]:
-    """A study driven without a pump, which waits for its threads where necessary."""
-    from asgiref.sync import async_to_sync
-
-    told: list[dict[str, Any]] = []
-    ended: list[Study] = []
-    study = Study("study", text, told.append, ended.append)
-
-    async def drive() -> None:
-        while not ended:
-            if study.blocked_on is not None:
-                study.resumed(await study.blocked_on())
-            study.turn(0.0)
-
-    async_to_sync(drive)()
-    return told
+def test_the_warm_up_is_three_snapshot_periods_and_slow_acks_are_not_assumed():
+    assert load_scenario_text(text_of()).commands[0].at_us == 4_000_000
+    longer = load_scenario_text(text_of(period="4000", slow_share="1%", slow_for="2s"))
+    assert longer.commands[0].at_us == 16_000_000
+    assert load_scenario_text(text_of(period="100")).commands[0].at_us == 2_000_000
+    assert "hold" not in text_of() and [field for field, _ in problems_of(period="often")] == ["period"]
 
 
 def test_each_run_equals_that_of_the_command_line():
-    text = text_of(**SMALL)
-    told = run_to_the_end(text)
-    assert [message["type"] for message in told] == ["asked", *["run"] * RUNS, "done"]
-    planned = {run["seed"]: run for run in told[0]["runs"]}
-    for run in told[1:-1:6]:
-        out, err = io.StringIO(), io.StringIO()
-        sets = [f"{path}={value}" for path, value in planned[run["seed"]]["set"]]
-        assert simulate(text, out, err, seed=run["seed"], sets=sets, as_json=True) == 0, err.getvalue()
-        counted = json.loads(out.getvalue())["failovers"][0]
-        assert {name: run[name] for name in FIGURES} == {name: counted[name] for name in FIGURES}
-        assert run["at_us"] == planned[run["seed"]]["at_us"]
-    assert len({run["duplicates"] for run in told[1:-1]}) > 3, "twenty equal runs would answer nothing"
-
-
-def test_the_failure_happens_at_twenty_instants_of_one_period():
-    scenario = load_scenario_text(text_of(period="2000"))
-    planned = variations(scenario, failure_of(scenario))
-    assert [one.seed for one in planned] == list(range(1, RUNS + 1))
-    assert [one.shift_us for one in planned] == [100_000 * number for number in range(RUNS)]
-    last = load_scenario_text(text_of(period="2000"), seed=RUNS, overrides=planned[-1].overrides)
-    assert [command.at_us for command in last.commands] == [
-        command.at_us + 1_900_000 for command in scenario.commands
+    question = question_of({"yaml": text_of(**SMALL)})
+    experiment = read_experiment_text(question.text)
+    planned = _asked(question)["runs"]
+    assert [one["seed"] for one in planned] == list(range(1, RUNS + 1))
+    assert [one["at_us"] - planned[0]["at_us"] for one in planned] == [
+        50_000 * place for place in range(RUNS)
     ]
-    assert last.until_us == scenario.until_us + 1_900_000
+    found = []
+    for batch, run in list(zip(batches(experiment), planned, strict=True))[::6]:
+        (row,) = run_batch(experiment, batch)
+        out, err = io.StringIO(), io.StringIO()
+        sets = [f"{path}={value}" for path, value in run["set"]]
+        assert simulate(text_of(**SMALL), out, err, seed=run["seed"], sets=sets, as_json=True) == 0, (
+            err.getvalue()
+        )
+        counted = json.loads(out.getvalue())["failovers"][0]
+        names = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "stranded_missing", "outage_us")
+        assert {name: row[name] for name in names} == {name: counted[name] for name in names}
+        assert run["at_us"] == counted["at_us"]
+        found.append(row["duplicates"])
+    assert len(set(found)) > 1, "equal runs would answer nothing"
 
 
+def test_beside_a_form_the_slow_acks_that_it_has_or_has_not_are_tried():
+    assert question_of({"query": "rate=40%2Fs"}).beside == "with-slow-acks"
+    question = question_of({"query": "?slow_share=5%25"})
+    assert question.beside == "without-slow-acks"
+    points = read_experiment_text(question.text).points
+    assert [point.values for point in points] == [
+        {"scenario": "as-entered"},
+        {"scenario": "without-slow-acks"},
+    ]
+    assert question_of({"yaml": text_of()}).beside == ""
+
+
+def test_above_ten_thousand_messages_a_second_there_are_fewer_runs():
+    assert [runs_at(rate) for rate in (10, 10_000, 20_000, 100_000)] == [20, 20, 10, 6]
+    assert question_of({"query": "rate=20000%2Fs"}).runs == 10
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("text", "code"),
+    ("body", "code"),
     [
-        (text_of(rate="fast"), "bad-scenario"),
-        (text_of().split("commands:")[0], "no-failure"),
-        (text_of(**{**SMALL, "rate": "40000/s", "arrivals": "regular"}), "too-large"),
-        (text_of(**SMALL).replace("until: 5500ms", "until: 3200ms"), "no-failure"),
+        ({"yaml": text_of(rate="fast")}, "bad-scenario"),
+        ({"yaml": text_of().split("commands:")[0]}, "no-failure"),
+        ({"query": "rate=fast"}, "bad-scenario"),
+        ({"yaml": 7}, "bad-field"),
+        ({}, "bad-field"),
     ],
-    ids=["wrong", "nothing fails", "too large", "ends too early"],
 )
-def test_an_impossible_request_is_refused_with_a_reason(text, code, monkeypatch):
-    monkeypatch.setattr("visualizer.setups.study.ROWS_OF_A_RUN", 20_000)
-    last = run_to_the_end(text)[-1]
-    assert last["type"] == "error" and last["code"] == code and last["error"] and last["hint"]
+def test_an_impossible_request_is_refused_with_a_reason(client: Client, body: Any, code: str):
+    for address in ("size", "answer"):
+        answer = client.post(f"/my-set-up/{address}/", json.dumps(body), content_type="application/json")
+        assert answer.status_code == 400 and answer.json()["code"] == code and answer.json()["hint"]
 
 
-def test_an_internal_error_ends_this_study_only_and_is_reported(monkeypatch, caplog):
-    told: list[dict[str, Any]] = []
-    ended: list[Study] = []
-    study = Study("study", text_of(), told.append, ended.append)
-    with caplog.at_level(logging.ERROR):
-        study.failed(ZeroDivisionError("by us"))
-    assert told[0]["code"] == "engine-bug" and ended == [study] and "internal error" in caplog.text
-    assert study.turn(0.0) is False and study.due_s(0.0) is None
+@pytest.fixture
+def site_data(settings: Any, tmp_path: Any) -> Any:
+    settings.DATA_DIR = tmp_path
+    settings.ENGINE_PROCESSES = 1
+    engine_worker.pool.cache_clear()
+    yield settings
+    engine_worker.pool().stop()
+    engine_worker.pool.cache_clear()
 
 
-# --- many studies
+def asked(client: Client, **values: str) -> dict[str, Any]:
+    body = json.dumps({"query": urlencode({**SMALL, **values})})
+    answer = client.post("/my-set-up/answer/", body, content_type="application/json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()
 
 
-def test_a_few_studies_run_at_once_and_the_others_are_queued(monkeypatch):
-    clock = Clock()
-    studies = Studies(Pump(lambda session, error: None, clock, clock.sleep))
-    told: dict[int, list[dict[str, Any]]] = {number: [] for number in range(RUNNING + WAITING + 1)}
-    cancels = [studies.ask(f"text {number}", told[number].append) for number in range(RUNNING + WAITING)]
-    assert told[RUNNING][0] == {"type": "waiting", "before": RUNNING}
-    with pytest.raises(Refused) as refused:
-        studies.ask("one more", told[RUNNING + WAITING].append)
-    assert refused.value.code == "too-many"
-    cancels[0]()
-    assert told[RUNNING + 1][-1] == {"type": "waiting", "before": RUNNING}, "who waits moves up"
-    cancels[RUNNING + 3]()  # a waiting one leaves the queue
-    assert told[RUNNING + 4][-1]["before"] == told[RUNNING + 2][-1]["before"] + 1
-    for cancel in cancels:
-        cancel()
-    assert studies._running == [] and not studies._line
+@pytest.mark.django_db(transaction=True)
+def test_the_answer_is_an_experiment_that_the_worker_runs_without_spark(client: Client, site_data: Any):
+    one = asked(client)
+    assert "queued" in client.get(f"{one['url']}status.json").json()["state"]
+    assert engine_worker.run(*Experiment.next_in_turn(engine=True)) == "done"
+    status = client.get(f"{one['url']}status.json").json()
+    rows = status["results"]["rows"]
+    assert [row["point"] for row in rows] == [0] * RUNS + [1] * RUNS, "the answer comes first"
+    assert all(sum(row["by_cause"].values()) == row["duplicates"] for row in rows)
+    low, high = status["results"]["points"][0]["figures"]["duplicates"]["interval"]
+    values = sorted(row["duplicates"] for row in rows[:RUNS])
+    assert (low, high) == (values[5], values[14]), "ranks 6 and 15 of 20 enclose the median"
+    again = asked(client)
+    assert (again["id"], again["token"]) == (one["id"], None), "an equal question has its answer"
+    assert Experiment.objects.count() == 1
 
 
-class Question:
-    """A page that sends a request on the answers' socket."""
+@pytest.mark.django_db(transaction=True)
+def test_cancelling_ends_the_runs_and_another_attempt_makes_the_missing_ones(
+    client: Client, site_data: Any, monkeypatch: Any
+):
+    one = asked(client)
+    shown = engine_worker.Runs._show
 
-    def __init__(self) -> None:
-        self.socket = Socket(application, "/ws/answers/", headers=[(b"host", HOST.encode()), ORIGIN])
+    def cancel_after_three(runs: Any) -> None:
+        shown(runs)
+        if len(runs.rows) == 3:
+            client.post(
+                f"{one['url']}cancel/", json.dumps({"token": one["token"]}), content_type="application/json"
+            )
+            runs.row._try_to_write()
 
-    async def ask(self, text: str) -> None:
-        connected, _ = await self.socket.connect()
-        assert connected
-        await self.socket.send_to(text_data=json.dumps({"type": "ask", "yaml": text}))
-
-    async def next(self) -> dict[str, Any]:
-        return json.loads(await self.socket.receive_from())
-
-
-async def test_an_answer_arrives_run_by_run_while_a_lab_plays(made: Any, hub: Any):
-    page, question = Page(made.lab.pk, made.token), Question()
-    await page.open()
-    await page.send({"type": "play", "speed": 1})
-    await question.ask(text_of(**SMALL))
-    kinds = []
-    while not kinds or kinds[-1] != "done":
-        kinds.append((await question.next())["type"])
-        if len(kinds) == 3:
-            frame = await page.frame()
-            later = await page.frame(lambda other: other["at_us"] > frame["at_us"])
-            assert later["playing"], "the lab goes on beside the twenty runs"
-    assert kinds == ["asked", *["run"] * RUNS, "done"]
-    again = Question()
-    await again.ask(text_of(**SMALL))
-    assert (await again.next())["type"] == "asked" and hub.studies._running == [], (
-        "the same text is answered from memory"
-    )
-    for one in (question, again):
-        await one.socket.disconnect()
-    await page.close()
+    monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
+    monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
+    assert engine_worker.run(one["id"], 1) == "cancelled"
+    assert engine_worker.pool()._engines == [], "its processes were killed"
+    monkeypatch.undo()
+    assert 3 <= client.get(f"{one['url']}status.json").json()["finished"] < 2 * RUNS
+    client.post(f"{one['url']}again/", json.dumps({"token": one["token"]}), content_type="application/json")
+    assert engine_worker.run(one["id"], 2) == "done"
+    rows = (Experiment.objects.get().folder / "rows.jsonl").read_text().splitlines()
+    assert sorted(json.loads(row)["run"] for row in rows) == list(range(2 * RUNS)), "each was made once"
 
 
-async def test_closing_the_socket_cancels_the_request(hub: Any):
-    question = Question()
-    await question.ask(text_of())
-    assert (await question.next())["type"] == "asked"
-    assert len(hub.studies._running) == 1
-    await question.socket.disconnect()
-    assert hub.studies._running == []
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_process_is_reported_and_finished_runs_are_kept(
+    client: Client, site_data: Any, monkeypatch: Any
+):
+    one = asked(client)
+    shown = engine_worker.Runs._show
+
+    def kill(runs: Any) -> None:
+        shown(runs)
+        if len(runs.rows) == 2:
+            engine_worker.pool()._engines[0].process.kill()
+
+    monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
+    monkeypatch.setattr(engine_worker.Runs, "_show", kill)
+    assert engine_worker.run(one["id"], 1) == "failed"
+    status = client.get(f"{one['url']}status.json").json()
+    assert "code -9" in status["error"] and "kept" in status["hint"] and status["finished"] >= 2
 
 
-@pytest.mark.parametrize("message", ["nonsense", "[]", '{"type": "ask"}', '{"type": "ask", "yaml": 7}'])
-async def test_an_invalid_request_is_refused_with_a_reason(hub: Any, message: str):
-    question = Question()
-    await question.socket.connect()
-    await question.socket.send_to(text_data=message)
-    answer = await question.next()
-    assert answer["type"] == "error" and answer["error"] and answer["hint"]
-    await question.socket.disconnect()
+@pytest.mark.django_db
+def test_questions_are_limited_for_an_address_and_for_the_site(
+    client: Client, site_data: Any, monkeypatch: Any
+):
+    def ask_as(name: str, rate: int) -> None:
+        clients.client.set(name)
+        ask(question_of({"query": urlencode({**SMALL, "rate": f"{rate}/s"})}), "")
+
+    for rate in range(1, 1 + clients.STUDIES_PER_CLIENT):
+        ask_as("10.0.0.1", rate)
+    with pytest.raises(Refused, match="queued or running already"):
+        ask_as("10.0.0.1", 9)
+    ask_as("10.0.0.2", 9)
+    monkeypatch.setattr(question_module, "WAITING_MOST", 4)
+    with pytest.raises(Refused, match="4 set-ups wait already"):
+        ask_as("10.0.0.3", 10)
+    Experiment.objects.update(state="done")
+    monkeypatch.setattr(question_module, "KEPT", 3)
+    ask_as("10.0.0.3", 10)
+    assert Experiment.objects.filter(set_up=True).count() == 3, "the oldest answers were deleted"
+    clients.client.set("")
+
+
+@pytest.mark.django_db
+def test_without_a_worker_the_status_names_what_is_missing(client: Client, site_data: Any):
+    one = asked(client)
+    Experiment.objects.update(queued_at=timezone.now() - timedelta(seconds=6))
+    assert "db_worker --queue-name engine" in client.get(f"{one['url']}status.json").json()["note"]
+
+
+def test_a_run_without_failover_is_no_run_without_duplicates():
+    text = text_of(**SMALL).replace("until: 5500ms", "until: 3200ms")
+    experiment = read_experiment_text(question_of({"yaml": text}).text)
+    rows = list(run_batch(experiment, next(iter(batches(experiment)))))
+    assert rows[0]["status"] == "failed" and "ends before the consumers move" in rows[0]["reason"]
 
 
 # --- a lab of one of the runs
@@ -341,15 +376,14 @@ async def test_a_run_opens_as_a_lab_at_its_failover(hub: Any):
     from visualizer.labs.definitions import new_lab
 
     text = text_of(**SMALL)
-    scenario = load_scenario_text(text)
-    one = variations(scenario, failure_of(scenario))[7]
+    one = _asked(question_of({"yaml": text}))["runs"][7]
     made = await sync_to_async(new_lab)(
-        {"yaml": text, "seed": one.seed, "set": [list(pair) for pair in one.overrides], "at_us": one.at_us}
+        {"yaml": text, "seed": one["seed"], "set": one["set"], "at_us": one["at_us"]}
     )
     page = Page(made.lab.pk, made.token)
     welcome = await page.open()
-    frame = await page.frame(lambda frame: frame["snapshot"] and frame["at_us"] == one.at_us)
-    assert welcome["seed"] == one.seed and frame["view"]["failovers"], (
+    frame = await page.frame(lambda frame: frame["snapshot"] and frame["at_us"] == one["at_us"])
+    assert welcome["seed"] == one["seed"] and frame["view"]["failovers"], (
         "it stands where its consumers have just moved"
     )
     await page.close()
@@ -378,12 +412,3 @@ def test_an_invalid_change_is_reported_by_the_loader(client: Client):
         "/labs/", json.dumps({"yaml": text_of(), "set": [["until", "soon"]]}), content_type="application/json"
     )
     assert answer.status_code == 400 and "until" in answer.json()["problems"][0]["path"]
-
-
-def test_the_number_of_kept_answers_is_bounded(monkeypatch):
-    monkeypatch.setattr(studies_module, "KEPT", 3)
-    clock = Clock()
-    studies = Studies(Pump(lambda session, error: None, clock, clock.sleep))
-    for number in range(5):
-        studies._keep(str(number), [])
-    assert list(studies._kept) == ["2", "3", "4"]

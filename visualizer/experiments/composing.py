@@ -117,10 +117,13 @@ def comparison(one: Base, other: Base, given: Mapping[str, Any]) -> str:
 
 def _scenario(key: str, base: Base, depth: int) -> list[str]:
     """A scenario by its name, or as a block of text."""
+    return [f"{'  ' * depth}{key}: {base.written}"] if base.written else block_of(key, base.text, depth)
+
+
+def block_of(key: str, text: str, depth: int) -> list[str]:
+    """The lines of a key whose value is a block of text."""
     before = "  " * depth
-    if base.written:
-        return [f"{before}{key}: {base.written}"]
-    return [f"{before}{key}: |", *(f"{before}  {line}".rstrip() for line in base.text.splitlines())]
+    return [f"{before}{key}: |", *(f"{before}  {line}".rstrip() for line in text.splitlines())]
 
 
 def _runs(given: Mapping[str, Any], *bases: Base) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from django.conf import settings
+
 from simulator.experiments import Experiment, all_measures, first_fault_us
 from visualizer.experiments.composing import (
     OWN_TEXT,
@@ -17,6 +19,7 @@ from visualizer.experiments.composing import (
     one_parameter,
 )
 from visualizer.experiments.reading import Reading, read_text
+from visualizer.experiments.requests import is_small
 from visualizer.experiments.status import spoken
 from visualizer.labs.definitions import builtin_scenarios
 from visualizer.live.wire import Refused
@@ -95,7 +98,9 @@ def _answer(text: str, bases: Sequence[Base] = ()) -> dict[str, Any]:
 def _size(experiment: Experiment, reading: Reading) -> dict[str, Any]:
     """The number of runs and the estimated time, in numbers and words."""
     points, seeds, phases = len(experiment.points), len(experiment.seeds), experiment.phases
-    duration = spoken(reading.core_s / CORES)
+    small = is_small(reading.cost)
+    cores = settings.ENGINE_PROCESSES if small else CORES
+    duration = spoken(reading.cost.core_s / cores)
     parts = " × ".join(
         f"{count:,} {one if count == 1 else many}"
         for count, one, many in (
@@ -109,7 +114,9 @@ def _size(experiment: Experiment, reading: Reading) -> dict[str, Any]:
         "points": points,
         "seeds": seeds,
         "phases": phases,
-        "core_s": reading.core_s,
-        "words": f"{experiment.runs:,} runs ({parts}), about {duration} on {CORES} cores once Spark runs",
+        "core_s": reading.cost.core_s,
+        "rows": round(reading.cost.rows),
+        "words": f"{experiment.runs:,} runs ({parts}), about {reading.cost.rows:,.0f} rows, about {duration} "
+        f"on {cores} {'core' if cores == 1 else 'cores'}{'' if small else ' once Spark runs'}",
         "measures": [one.described() for one in all_measures(experiment)],
     }

@@ -17,6 +17,7 @@ class Experiment(OwnedTask):
     NOUN = "experiment"
     FOLDER = "experiments"
     TASK = "labsite.experiment_task.run_experiment"
+    ENGINE_TASK = "labsite.experiment_task.run_small_experiment"
     SILENT = "The worker that ran this experiment ended before it was done."
     SILENT_HINT = "Finished runs are kept. Try again: only the missing runs are made."
     AT_FIRST = {"left_s": None, "message": ""}
@@ -29,6 +30,19 @@ class Experiment(OwnedTask):
     left_s = models.FloatField(null=True, blank=True, help_text="seconds left, null before the first runs")
     message = models.CharField(max_length=300, blank=True, help_text="what the worker does, or noticed")
     results = models.JSONField(default=dict)
+    engine = models.BooleanField(default=False, help_text="run by the engine's processes, without Spark")
+    engine_version = models.CharField(max_length=40, blank=True, help_text="of the engine that ran it")
+    set_up = models.BooleanField(default=False, help_text="an answer of My set-up")
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether its worker is the one with Spark."""
+        return not self.engine
+
+    @property
+    def task_path(self) -> str:
+        """The task that runs this experiment."""
+        return self.ENGINE_TASK if self.engine else self.TASK
 
 
 post_delete.connect(remove_files_of_row, sender=Experiment)

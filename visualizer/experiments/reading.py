@@ -6,13 +6,13 @@ is limited by the length of the text. Texts are read in turn with those of scena
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from simulator import ScenarioError
-from simulator.experiments import Experiment, read_experiment_text
-from visualizer.experiments.estimate import core_seconds
+from simulator.experiments import Cost, Experiment, cost_of, read_experiment_text
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
 
@@ -28,6 +28,9 @@ POINTS_MOST = 200
 CHARACTERS_LOADED = 1_000_000
 """Most characters of all points' scenarios together: about three seconds of reading."""
 
+MEASURED_S = 1.0
+"""Seconds of the processor for estimating the cost of an experiment."""
+
 CORE_SECONDS_MOST = 1_200.0
 """Most estimated time of one core, seconds: ten minutes of a worker with two cores."""
 
@@ -37,7 +40,7 @@ class Reading:
     """A text as the experiment reader read it. `experiment` is None when there are problems."""
 
     experiment: Experiment | None
-    core_s: float = 0.0
+    cost: Cost = Cost(0.0, 0.0)
     problems: tuple[dict[str, Any], ...] = field(default_factory=tuple)
 
 
@@ -61,20 +64,20 @@ def _read(text: str) -> Reading:
         experiment = _experiment(text)
     except ScenarioError as error:
         return Reading(None, problems=tuple(problem_of(one) for one in error.problems))
-    core_s = core_seconds(experiment)
-    if core_s <= CORE_SECONDS_MOST:
-        return Reading(experiment, core_s)
+    cost = cost_of(experiment, time.thread_time, MEASURED_S)
+    if cost.core_s <= CORE_SECONDS_MOST:
+        return Reading(experiment, cost)
     too_long = {
         "line": None,
         "column": None,
         "path": "estimated time",
-        "message": f"all runs together need about {core_s / 60:,.0f} minutes of one core",
+        "message": f"all runs together need about {cost.core_s / 60:,.0f} minutes of one core",
         "hint": (
             f"at most {CORE_SECONDS_MOST / 60:.0f} minutes from the page; take fewer values, seeds "
             f"or phases, or a shorter scenario, or use the command line (docs/sweeps.md)"
         ),
     }
-    return Reading(None, core_s, (too_long,))
+    return Reading(None, cost, (too_long,))
 
 
 @lru_cache(maxsize=32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.experiments import Cost
 from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import Reading, read_text
 from visualizer.labs import clients
@@ -20,6 +21,15 @@ def quotas() -> Quotas:
     return Quotas(KEPT_MOST, clients.EXPERIMENTS_KEPT_PER_CLIENT, clients.EXPERIMENTS_PER_CLIENT)
 
 
+SMALL_CORE_S = 240.0
+"""Seconds of one core up to which an experiment is run by the engine's own processes, without Spark."""
+
+
+def is_small(cost: Cost) -> bool:
+    """Whether an experiment of this cost needs no Spark."""
+    return cost.core_s <= SMALL_CORE_S
+
+
 @dataclass(frozen=True, slots=True)
 class NewExperiment:
     """A stored experiment, its owner's token, or the problems for which it was not stored."""
@@ -34,7 +44,7 @@ def new_experiment(text: str, site: str) -> NewExperiment:
 
     `site` is the address that its report links to.
     """
-    check_quotas(Experiment, quotas())
+    check_quotas(Experiment, quotas(), Experiment.objects.filter(set_up=False))
     reading = read_text(text)
     experiment = reading.experiment
     if experiment is None:
@@ -46,7 +56,8 @@ def new_experiment(text: str, site: str) -> NewExperiment:
         title=experiment.title[:200],
         text=text,
         site=site,
-        core_s=reading.core_s,
+        core_s=reading.cost.core_s,
+        engine=is_small(reading.cost),
         runs=experiment.runs,
     )
     row.enqueue()

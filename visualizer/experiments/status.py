@@ -19,6 +19,7 @@ def status_of(experiment_id: str) -> dict[str, Any]:
         "runs": row.runs,
         "finished": row.runs_finished,
         "failed": row.runs_failed,
+        "set_up": row.set_up,
         "left_s": row.left_s if row.state == Experiment.State.RUNNING else None,
         "files": (row.folder / "sweep.html").is_file(),
         "results": row.results,
@@ -34,7 +35,7 @@ def words(row: Experiment) -> str:
     if row.state == Experiment.State.RUNNING:
         if row.cancel_wanted:
             return f"Being cancelled: {of}."
-        if row.message and not row.runs_finished:
+        if row.message and not row.runs_finished and row.left_s is None:
             return f"{row.message[0].upper()}{row.message[1:]}."
         left = f", about {spoken(row.left_s)} left" if row.left_s is not None else ""
         return f"{of}{failed}{left}."

@@ -30,7 +30,6 @@ from visualizer.labs.saving import NOT_SAVED, Saver
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.questions.arguments import check_arguments
-from visualizer.setups.studies import Studies
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,6 @@ class Hub:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
         self.memory = Memory(self)
-        self.studies = Studies(self.pump, self.memory.admit)
         self.comparisons = Comparisons(self.pump, self.memory.admit)
         self.inevitables = Inevitables(self.pump, self.memory.admit)
         self._reserved: dict[str, str] = {}  # labs that are being opened, with the client of each
@@ -133,7 +131,6 @@ class Hub:
         loop = asyncio.get_running_loop()
         if _hubs.get(loop) is self:
             del _hubs[loop]
-        self.studies.stop()
         for room in self.rooms.values():
             room.part.close()
             for viewer in list(room.viewers.values()):

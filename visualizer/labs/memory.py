@@ -44,7 +44,7 @@ class Memory:
         self.full: str | None = None
 
     def used_bytes(self) -> int:
-        """Estimated memory of all worlds of this process: labs, their reruns, comparisons and studies."""
+        """Estimated memory of all worlds of this process: labs, their reruns, and comparisons."""
         return sum(world.memory_bytes for world in self._worlds())
 
     def _worlds(self) -> Iterable[Any]:
@@ -56,7 +56,6 @@ class Memory:
             *beside,
             *hub.comparisons.worlds(),
             *hub.inevitables.worlds(),
-            *hub.studies.worlds(),
         ]
         return [world for world in found if world is not None]
 

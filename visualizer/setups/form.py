@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from simulator import Wrong, format_duration, parse_duration
-from simulator.scenarios.settings import OPTIONS
+from simulator.scenarios.settings import SETTINGS
 
 REGIONS_READ = 17
 """Most regions that are written: one more than a scenario may have, so that the loader reports it."""
@@ -35,24 +35,36 @@ DEFAULTS: dict[str, str] = {
     "consumers": "2",
     "processing": "5ms",
     "varies": "lognormal",
-    "slow_share": "1%",
-    "slow_for": "500ms",
+    "slow_share": "",
+    "slow_for": "",
     "queue": "1000",
-    "timing": OPTIONS["timing"].default,
+    "timing": "measured",
     "period": "1000",
     "cache": "30",
     "rule": "spread",
     "from": "us-west",
     "to": "us-east",
     "how": "crash",
-    "at": "20s",
     "after": "5s",
-    "end": "15s",
+    "at": "",
+    "end": "",
 }
 """Every field and its initial value.
 
 A field that is not given has its default. One that is given empty is empty.
 """
+
+WARM_UP_PERIODS = 3
+"""Snapshot periods before the failure, so that one has completed and the cache is as usual."""
+
+LEAST_WARM_UP_US = 2_000_000
+"""The shortest time before the failure: consumers have connected and filled their queues."""
+
+HELD_US = 500_000
+"""The time for which slow acks are held where they are tried beside a set-up that has none."""
+
+LIMIT = "60s"
+"""How long a run goes on after the move at most. It ends earlier, as soon as its figures are final."""
 
 ROUND_TRIP = "80ms"
 """Default round trip of a pair: across a continent."""
@@ -61,6 +73,7 @@ TOPIC, SUBSCRIPTION = "orders", "billing"
 SIGMA = "0.5"
 """Shape of lognormal processing: one message in twenty takes more than twice its median."""
 
+_PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.%/+-]*")
 _FIRST_REGIONS = 2
 _LONGEST_COUNT = 10
@@ -170,7 +183,8 @@ def _head(writer: _Writer) -> None:
         else f"From {source} to {target}, {mode}",
     )
     writer.text("family: replicated-subscriptions")
-    text, field = _sum(writer.values, "at", *(("after",) if mode == "crash" else ()), "end")
+    values = _with_instants(writer.values)
+    text, field = _sum(values, "at", *(("after",) if mode == "crash" else ()), "end")
     writer.key(0, "until", text, field)
 
 
@@ -183,10 +197,8 @@ def _settings(writer: _Writer) -> None:
         for key, value, _ in writer.given(name, field):
             writer.key(1, key, value, field)
     writer.text("options:")
-    measured = (
-        writer.given("timing", "timing") if writer.values["timing"].strip() != DEFAULTS["timing"] else []
-    )
-    for key, value, field in (*writer.given("snapshotCacheRule", "rule"), *measured):
+    timing = writer.given("timing", "timing")
+    for key, value, field in (*writer.given("snapshotCacheRule", "rule"), *timing):
         writer.key(1, key, value, field)
 
 
@@ -281,7 +293,7 @@ def _hold(writer: _Writer) -> list[tuple[str, str]]:
 
 
 def _failure(writer: _Writer) -> None:
-    values = writer.values
+    values = _with_instants(writer.values)
     source, at = values["from"].strip(), values["at"].strip()
     crash = values["how"] == "crash"
     writer.text("commands:")
@@ -295,6 +307,34 @@ def _failure(writer: _Writer) -> None:
         ("mode", values["how"].strip(), "how"),
     ]
     writer.flow("  - ", [("at", text, field), *what, *whither])
+
+
+def _with_instants(values: Mapping[str, str]) -> dict[str, str]:
+    """The values with the warm-up and the limit that are chosen where their fields are empty."""
+    return {**values, "at": at_of(values), "end": values["end"].strip() or LIMIT}
+
+
+def at_of(values: Mapping[str, str]) -> str:
+    """The instant of the failure: as typed, or after the warm-up."""
+    return values["at"].strip() or format_duration(warm_up_us(values))
+
+
+def warm_up_us(values: Mapping[str, str]) -> int:
+    """Three snapshot periods and twice the time that slow acks are held, at least two seconds.
+
+    A set-up without slow acks has the warm-up of one that holds them for half a second, so that both can be
+    compared at the same instants.
+
+    A value that is no number or span is reported at its own field, and counts as its default here.
+    """
+    period = values["period"].strip()
+    usable = period.isascii() and period.isdigit() and len(period) < _LONGEST_COUNT
+    period_ms = int(period) if usable else int(SETTINGS[_PERIOD].default)
+    try:
+        held_us = parse_duration(values["slow_for"].strip()) if values["slow_share"].strip() else 0
+    except Wrong:
+        held_us = 0
+    return max(LEAST_WARM_UP_US, WARM_UP_PERIODS * 1000 * period_ms + 2 * max(held_us, HELD_US))
 
 
 def _halves(text: str) -> tuple[str, str]:

@@ -89,9 +89,10 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
             Field(
                 "timing",
                 "Delivery and ack groups",
-                "in broker and client; the simulation takes longer as measured",
-                choices=tuple(
-                    zip(OPTIONS["timing"].choices, ("no time, one phase", "as measured with real brokers"))
+                "in broker and client",
+                choices=(
+                    ("measured", "as measured with real brokers"),
+                    ("nominal", "no time, one phase"),
                 ),
             ),
         ),
@@ -125,9 +126,9 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
                     ("drained", "planned move after draining"),
                 ),
             ),
-            Field("at", "Instant", "such as 20s"),
             Field("after", "Consumers moved after", "time from the crash to the move"),
-            Field("end", "Continue for", "to see all duplicates"),
+            Field("at", "Instant", "empty: after three snapshot periods"),
+            Field("end", "Continue for at most", "empty: 60s; a run ends when its figures are final"),
         ),
     ),
 )

@@ -9,18 +9,21 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from simulator import format_duration
+from visualizer.fidelity.views import COMPARED_RATES
 from visualizer.live.wire import Refused, json_object
 from visualizer.questions.questions import refusal
 from visualizer.setups.form import regions_of, round_trip_name
 from visualizer.setups.groups import grouped
+from visualizer.setups.question import RUNS, ask, question_of, size_of
 from visualizer.setups.reading import NO_FAILURE, Reading, read_form, read_text, values_from
-from visualizer.setups.variations import RUNS, period_us
+from visualizer.tasks.posts import NO_STORE, posts
 
 
 @require_safe
@@ -37,6 +40,7 @@ def set_up_page(request: HttpRequest) -> HttpResponse:
         "problems": reading.problems,
         "reading": _answer(reading),
         "runs": RUNS,
+        "compared": "{} to {}".format(*COMPARED_RATES),
     }
     return render(request, "visualizer/set_up.html", content)
 
@@ -80,6 +84,20 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
     return JsonResponse(_answer(reading), headers={"Cache-Control": "no-store"})
 
 
+@posts('{"yaml": "format: 1…"}')
+def size_of_answer(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
+    """What the answer takes: {query} or {yaml} → {runs, rows, core_s, cores, rate, utilisation}."""
+    found = {**size_of(question_of(given)), "cores": settings.ENGINE_PROCESSES}
+    return JsonResponse(found, headers=NO_STORE)
+
+
+@posts('{"yaml": "format: 1…"}')
+def answer_of(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
+    """Begin the runs that answer a set-up: {query} or {yaml} → 201 {id, token, url, asked, size}."""
+    made = ask(question_of(given), f"{request.scheme}://{request.get_host()}"[:300])
+    return JsonResponse(made, status=201, headers=NO_STORE)
+
+
 def _answer(reading: Reading) -> dict[str, Any]:
     """The loader's result: problems, or the scenario's title and the failure that it plans."""
     failure = reading.failure
@@ -91,7 +109,6 @@ def _answer(reading: Reading) -> dict[str, Any]:
             "to": failure.target,
             "mode": failure.mode,
             "at": format_duration(failure.at_us),
-            "period_us": period_us(reading.scenario, failure.source),
         }
     )
     missing = NO_FAILURE if reading.scenario is not None and failure is None else ""

@@ -39,6 +39,9 @@ class TaskState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
+ENGINE_UNTAKEN_FOR_S = 4
+"""The same for a task that needs no Spark: its worker takes one four times a second."""
+
 WAITING = (TaskState.QUEUED, TaskState.RUNNING)
 OVER = (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
 
@@ -105,17 +108,27 @@ class QueuedTask(models.Model):
     def enqueue(self) -> None:
         """Queue the current attempt for the worker."""
         self.refresh_from_db()
-        import_string(self.TASK).enqueue(self.pk, self.attempt)
+        import_string(self.task_path).enqueue(self.pk, self.attempt)
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether its worker is the one with Spark."""
+        return True
+
+    @property
+    def task_path(self) -> str:
+        """The import path of what the worker runs for this row."""
+        return self.TASK
 
     @classmethod
-    def next_in_turn(cls) -> tuple[str, int] | None:
-        """The queued task to do next, and its attempt.
+    def next_in_turn(cls, **which: Any) -> tuple[str, int] | None:
+        """The queued task to do next, and its attempt, of the rows with these values.
 
         Client addresses take turns: the one least recently worked for is next.
         """
         latest = dict(cls.objects.values_list("client").annotate(models.Max("worker_seen_at")))
         columns = ("client", "queued_at", "id", "attempt")
-        queued = cls.objects.filter(state=TaskState.QUEUED).values_list(*columns)
+        queued = cls.objects.filter(state=TaskState.QUEUED, **which).values_list(*columns)
 
         def turn(one: tuple[str, Any, str, int]) -> tuple[bool, Any, Any]:
             worker_seen_at = latest[one[0]]

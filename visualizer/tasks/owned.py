@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.db.models import QuerySet
+
 from visualizer.labs.clients import client_key
 from visualizer.live.wire import Refused
 from visualizer.tasks.models import WAITING, OwnedTask
@@ -67,28 +69,30 @@ def queue_again(kind: type[Task], pk: str, given: dict[str, Any], quotas: Quotas
     row.enqueue()
 
 
-def check_quotas(kind: type[OwnedTask], quotas: Quotas) -> None:
-    """Raise Refused when the site or this client has too many tasks of this kind."""
-    if kind.objects.count() >= quotas.kept:
+def check_quotas(kind: type[OwnedTask], quotas: Quotas, rows: QuerySet[Any] | None = None) -> None:
+    """Raise Refused when the site or this client has too many tasks of this kind, or of these `rows`."""
+    rows = kind.objects.all() if rows is None else rows
+    if rows.count() >= quotas.kept:
         raise Refused(
             "full",
             f"This site keeps {quotas.kept:,} {kind.NOUN}s.",
             "Delete those that you no longer need; its operator may delete old ones.",
         )
     own = client_key()
-    if own and kind.objects.filter(client=own).count() >= quotas.kept_of_client:
+    if own and rows.filter(client=own).count() >= quotas.kept_of_client:
         raise Refused(
             "full",
             f"{quotas.kept_of_client} {kind.NOUN}s from your address are kept.",
             "Delete those that you no longer need.",
         )
-    check_waiting(kind, quotas)
+    check_waiting(kind, quotas, rows)
 
 
-def check_waiting(kind: type[OwnedTask], quotas: Quotas) -> None:
+def check_waiting(kind: type[OwnedTask], quotas: Quotas, rows: QuerySet[Any] | None = None) -> None:
     """Raise Refused when this client has too many tasks queued or running."""
+    rows = kind.objects.all() if rows is None else rows
     own = client_key()
-    waiting = kind.objects.filter(client=own, state__in=WAITING).count() if own else 0
+    waiting = rows.filter(client=own, state__in=WAITING).count() if own else 0
     if waiting >= quotas.waiting_of_client:
         raise Refused(
             "too-many",

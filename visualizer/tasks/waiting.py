@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from visualizer.tasks.models import UNTAKEN_FOR_S, QueuedTask, TaskState
+from visualizer.tasks.models import ENGINE_UNTAKEN_FOR_S, UNTAKEN_FOR_S, QueuedTask, TaskState
 from visualizer.tasks.tools import missing_tools
 
 UNTAKEN = (
     "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py db_worker`. "
     "It may also be at work on something else."
+)
+
+
+UNTAKEN_ENGINE = (
+    "No worker has taken it yet. `script/server` runs one; by itself it is "
+    "`python manage.py db_worker --queue-name engine`, which needs neither Spark nor Java."
 )
 
 
@@ -49,8 +55,11 @@ def _words_and_note(task: QueuedTask, words: str) -> tuple[str, str]:
     """The state in words, and a note. Only a queued task has other words than the given ones."""
     if task.state != TaskState.QUEUED:
         return words, ""
-    if (missing := missing_tools()) is not None:
+    if task.needs_spark and (missing := missing_tools()) is not None:
         return missing
     before = type(task).objects.filter(state=TaskState.QUEUED, queued_at__lt=task.queued_at).count()
-    note = UNTAKEN if task.waited_s > UNTAKEN_FOR_S else ""
+    after_s, untaken = (
+        (UNTAKEN_FOR_S, UNTAKEN) if task.needs_spark else (ENGINE_UNTAKEN_FOR_S, UNTAKEN_ENGINE)
+    )
+    note = untaken if task.waited_s > after_s and not (before and not task.needs_spark) else ""
     return words + (f" {before} queued before it." if before else ""), note

@@ -14,6 +14,7 @@ from argparse import ArgumentParser
 from django import db
 from django_tasks_db.management.commands import db_worker
 
+from labsite.experiment_task import ENGINE_QUEUE
 from labsite.warm_up import warm_up
 from visualizer.labs.trouble import is_trouble
 
@@ -33,7 +34,7 @@ class PatientWorker(db_worker.Worker):
     def run(self) -> None:
         """Run tasks until the worker is stopped or its tasks are done, as the library's method does."""
         if not self.batch:
-            warm_up()
+            self._warm_up()
         while True:
             try:
                 super().run()
@@ -46,6 +47,15 @@ class PatientWorker(db_worker.Worker):
                 db.connections.close_all()
                 time.sleep(DATABASE_PAUSE_S)
 
+    def _warm_up(self) -> None:
+        """Start what the tasks of this worker's queues need."""
+        if self.queue_names != [ENGINE_QUEUE]:
+            warm_up()
+            return
+        from labsite.engine_worker import pool
+
+        pool().start()
+
 
 setattr(db_worker, "Worker", PatientWorker)  # noqa: B010 the library's command uses this name
 
@@ -55,4 +65,4 @@ class Command(db_worker.Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.set_defaults(interval=LOOK_EVERY_S)
+        parser.set_defaults(interval=LOOK_EVERY_S, queue_name="*")

@@ -9,7 +9,7 @@ them. `tests/oracle/binomial_sums.py` has the sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 TINY = 1e-300
@@ -74,6 +74,12 @@ def quantile_ranks(runs: int, quantile: float, confidence: float) -> tuple[int |
     low = _last(lambda rank: 1 - at_least(rank, runs, quantile) <= tail, runs)
     high = 1 + _last(lambda rank: at_least(rank, runs, quantile) > tail, runs)
     return low or None, high if high <= runs else None
+
+
+def nearest_rank(ordered: Sequence[int], total: int, quantile: float) -> int | None:
+    """The quantile of `total` runs, of which those without a value are the last ones."""
+    rank = max(1, math.ceil(round(quantile * total, 9)))
+    return int(ordered[rank - 1]) if rank <= len(ordered) else None
 
 
 def _last(holds: Callable[[int], bool], most: int) -> int:

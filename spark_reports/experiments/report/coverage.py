@@ -20,6 +20,11 @@ def coverage(results: Results, setting: Setting) -> str:
             covered = "the interval covers the instant of the failure, not other traffic"
             return f"{_cap(phases)} of one seed: {covered}."
         worth = setting.judged.independent if setting.judged else None
+        if design.by_seed:
+            return (
+                f"{_cap(seeds)}, each at a phase of its own; the phases cover a whole period: the interval "
+                "covers the traffic and the instant of the failure."
+            )
         words = _sampled(design.drawn, design.phases, seeds, phases)
         if worth is not None and worth < len(setting.runs.runs):
             words += (

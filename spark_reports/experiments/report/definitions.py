@@ -27,10 +27,12 @@ def _runs(results: Results) -> Terms:
             "the same setting has other traffic.",
         ),
     ]
-    if experiment.phases > 1 or experiment.drawn:
+    if experiment.phases > 1 or experiment.drawn or experiment.by_seed:
         how = (
             "drawn at random for each run"
             if experiment.drawn
+            else "one for each seed, evenly spaced, which cover the period once"
+            if experiment.by_seed
             else f"{experiment.phases} evenly spaced ones, which cover the period once"
         )
         found.append(

@@ -39,6 +39,7 @@ class Design:
     seeds: int
     phases: int
     same_in_every_seed: bool
+    by_seed: bool = False
 
     @property
     def has_seeds(self) -> bool:
@@ -49,9 +50,11 @@ class Design:
 def design_of(experiment: Experiment, runs: PointRuns) -> Design:
     """The design of a point's runs that are in the table."""
     seeds = len(np.unique(runs.seeds))
-    same = not experiment.drawn and seeds > 1 and _same_in_every_seed(runs)
+    apart = experiment.drawn or experiment.by_seed
+    same = not apart and seeds > 1 and _same_in_every_seed(runs)
     sampled = experiment.drawn or (seeds > 1 and not same)
-    return Design(SAMPLED if sampled else ENUMERATED, experiment.drawn, seeds, experiment.phases, same)
+    kind = SAMPLED if sampled else ENUMERATED
+    return Design(kind, experiment.drawn, seeds, experiment.phases, same, experiment.by_seed)
 
 
 def _same_in_every_seed(runs: PointRuns) -> bool:

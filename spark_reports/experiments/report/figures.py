@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_reports.experiments.report.binomial import quantile_ranks, upper_bound
+from spark_reports.experiments.report.binomial import nearest_rank, quantile_ranks, upper_bound
 from spark_reports.experiments.report.columns import PointRuns, Whole
 from spark_reports.experiments.report.design import (
     SAMPLED,
@@ -75,12 +75,6 @@ def figures_of(design: Design, runs: PointRuns, name: str) -> Figures:
         None if never else int(ordered[-1]),
         upper_bound(0, independent, LEVEL) if sampled and not never else None,
     )
-
-
-def nearest_rank(ordered: Whole, total: int, quantile: float) -> int | None:
-    """The quantile of `total` runs, of which those without a value are the last ones."""
-    rank = max(1, math.ceil(round(quantile * total, 9)))
-    return int(ordered[rank - 1]) if rank <= len(ordered) else None
 
 
 def _mean_interval(design: Design, runs: PointRuns, numbers: Numbers) -> Ends | None:

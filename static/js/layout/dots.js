@@ -8,7 +8,7 @@
  */
 export function dotPlaces(values, { width, dot, highest }) {
   const known = values.filter((value) => value !== null);
-  const low = Math.min(...known);
+  const low = Math.min(0, ...known);
   const high = Math.max(...known);
   const room = Math.max(1, width - dot);
   const columns = new Map();

@@ -3,27 +3,43 @@
  * Medians and ranges are computed over the runs received so far.
  *
  * @typedef {object} Answer
- * @property {"none" | "waiting" | "running" | "done" | "error" | "cancelled"} state
- * @property {object | null} asked the question as it is run: from, to, mode, period_us, runs
- * @property {object[]} runs the figures received so far, each with its seed
- * @property {number} before number of questions that are answered first
+ * @property {"none" | "running" | "done" | "error" | "cancelled"} state
+ * @property {any} asked the question as it is run: from, to, mode, period_us, runs, size, beside, url
+ * @property {any[]} runs the figures received so far, each with its seed
+ * @property {any[]} beside the runs of what is tried beside it, with the same seeds
+ * @property {any} point the median of each figure with its 95 % interval, as the server computes them
+ * @property {any} status how far the worker is: words, note, left_s
  * @property {{error: string, hint: string} | null} error
  */
 
 import { halves, seconds, span, whole } from "./format.js";
 
 /** @returns {Answer} */
-export const noAnswer = () => ({ state: "none", asked: null, runs: [], before: 0, error: null });
+export const noAnswer = () => ({ state: "none", asked: null, runs: [], beside: [], point: null, status: null, error: null });
 
 /** @returns {Answer} */
 export function foldAnswer(answer, message) {
-  if (message.type === "waiting") return { ...answer, state: "waiting", before: message.before };
   if (message.type === "asked") return { ...answer, state: "running", asked: message };
-  if (message.type === "run") return { ...answer, state: "running", runs: [...answer.runs, { ...message, stranded_processed: message.stranded - message.stranded_unprocessed, on_the_way: message.stranded_unprocessed - message.stranded_missing }] };
+  if (message.type === "status") return withStatus(answer, message);
   if (message.type === "done") return { ...answer, state: "done" };
   if (message.type === "error") return { ...answer, state: "error", error: { error: message.error, hint: message.hint ?? "" } };
   return answer;
 }
+
+/** Adds the finished runs of a status: those of the set-up as entered, and those of what is tried beside it. */
+function withStatus(answer, status) {
+  if (!status.results) return { ...answer, status };
+  const rows = (status.results.rows ?? []).filter((row) => row.status === "finished");
+  const known = new Set(answer.runs.map((run) => run.run));
+  const fresh = rows.filter((row) => row.point === 0 && !known.has(row.run)).map((row) => runFrom(answer.asked, row));
+  return { ...answer, status, point: status.results.points?.[0] ?? null, runs: [...answer.runs, ...fresh], beside: rows.filter((row) => row.point === 1) };
+}
+
+/** A run of the answer, from its row: the instant of its failover is that of the first one, later by its phase. */
+const runFrom = (asked, row) => ({ ...row, at_us: asked.at_us + row.phase_us, stranded_processed: row.stranded - row.stranded_unprocessed, on_the_way: row.stranded_unprocessed - row.stranded_missing });
+
+/** @returns {boolean} whether all runs of the set-up as entered are there; those beside it may still be made */
+export const isAnswered = ({ asked, runs }) => asked !== null && runs.length >= asked.size.runs;
 
 /** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm. */
 export const FIGURES = [
@@ -34,6 +50,7 @@ export const FIGURES = [
   { name: "lost", says: "lost", words: (value) => `${halves(value)} lost`, harm: true, always: false },
   { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
+  { name: "drained_us", says: "until the backlog was acked", words: (value) => `backlog acked after ${shortSpan(value)}`, harm: false, always: false },
 ];
 
 /** The figures that get a row: those always shown, and those that are not 0 in some run. */
@@ -82,15 +99,18 @@ export function sentenceOf(answer, failure) {
     if (parts.length > 1) parts.push(", ");
     parts.push(...figureParts(answer.runs, figure));
   }
+  const open = answer.runs.filter((run) => run.delivering).length;
+  if (open) parts.push(", ", { harm: open === answer.runs.length ? "still delivering at the end" : `still delivering at the end in ${open} of ${answer.runs.length} runs` });
   return [...parts, "."];
 }
 
 function figureParts(runs, figure) {
   const spread = spreadOf(runs, figure.name);
   if (spread === null) return [{ harm: figure.name === "outage_us" ? "no delivery in the target" : `no ${figure.says}` }];
-  const strong = figure.words(figure.name.endsWith("_us") ? Math.round(spread.median) : spread.median);
+  const open = figure.harm && runs.some((run) => run.delivering);
+  const strong = `${open ? "at least " : ""}${figure.words(figure.name.endsWith("_us") ? Math.round(spread.median) : spread.median)}`;
   const range = spread.low === spread.high ? [] : [" ", { soft: `(${valueWords(figure, spread.low)} to ${valueWords(figure, spread.high)})` }];
-  const never = spread.never ? [" ", { harm: `(never in ${spread.never} of ${runs.length})` }] : [];
+  const never = spread.never ? [" ", { harm: `(${figure.name === "drained_us" ? "not by the end" : "never"} in ${spread.never} of ${runs.length})` }] : [];
   return [figure.harm && spread.high > 0 ? { harm: strong } : { strong }, ...range, ...never];
 }
 
@@ -108,8 +128,63 @@ export function causesOf(runs) {
 }
 
 /** @returns {string} how the runs differ from each other, as a text */
-export function rule(asked) {
-  const last = asked.runs.at(-1);
-  const step_us = asked.runs[1].at_us - asked.runs[0].at_us;
-  return `Run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed and everything ${span(step_us)} later, up to ${seconds(last.at_us)} s: ${asked.runs.length} instants of one snapshot period (${span(asked.period_us)}), because the number of duplicates depends most on how long ago the last snapshot was taken.`;
+export function rule({ asked, point, runs }) {
+  const interval = point?.figures?.duplicates?.interval;
+  const enclosed = interval && isAnswered({ asked, runs }) ? `The median number of duplicates is ${whole(interval[0])} to ${whole(interval[1])} with 95 % confidence. ` : "";
+  const fewer = asked.size.runs < asked.size.runs_whole ? `Only ${asked.size.runs} runs instead of ${asked.size.runs_whole}, because the set-up publishes ${whole(asked.size.rate)} messages per second: the interval of the median is about ${times(asked.size.runs_whole / asked.size.runs)} times as wide. ` : "";
+  return `${enclosed}${fewer}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed (other random traffic) and moves them ${span(asked.period_us / asked.runs.length)} later in the snapshot period (${span(asked.period_us)}).`;
+}
+
+const times = (ratio) => (Math.sqrt(ratio)).toFixed(1);
+
+/**
+ * @param {Answer} answer
+ * @returns {string[]} what the answer assumes, one sentence each
+ */
+export function assumptionsOf(answer) {
+  const { asked, beside } = answer;
+  if (!asked) return [];
+  const found = [];
+  const { utilisation, capacity, rate } = asked.size;
+  if (capacity) found.push(utilisationWords(utilisation, capacity, rate));
+  if (asked.beside) found.push(besideWords(asked.beside, answer.runs, beside, asked.size.runs));
+  const drained = spreadOf(answer.runs, "drained_us");
+  if (drained) found.push(`The backlog needs ${shortSpan(drained.median)} to drain (median). Another failover within this time would cause more duplicates.`);
+  return found;
+}
+
+function utilisationWords(utilisation, capacity, rate) {
+  const busy = `The consumers are busy ${Math.round(100 * utilisation)} % of their time (${whole(rate)} of at most ${whole(capacity)} messages per second)`;
+  if (utilisation >= 1) return `${busy}: they cannot keep up, so the backlog grows with or without a failover.`;
+  return utilisation >= 0.8 ? `${busy}, so a backlog drains slowly.` : `${busy}.`;
+}
+
+function besideWords(name, runs, beside, total) {
+  const without = name === "without-slow-acks";
+  const what = without ? "Without the slow acks" : "Assumed, not entered: no slow acks. If 1 % of the acks were held for 500 ms";
+  const [with_it, as_entered] = [spreadOf(beside, "duplicates"), spreadOf(runs, "duplicates")];
+  if (beside.length < total || !with_it) return `${what}: ${beside.length} of ${total} runs so far.`;
+  return `${what}: ${whole(Math.round(with_it.median))} duplicates instead of ${whole(Math.round(as_entered.median))} (medians of the same seeds and phases).`;
+}
+
+/** @returns {string | null} how far the runs are */
+export function progressWords(answer, total) {
+  if (answer.state === "error") return `${answer.error.error} ${answer.error.hint}`;
+  if (answer.state === "cancelled") return `stopped after ${answer.runs.length} of ${total} runs`;
+  if (answer.state !== "running") return null;
+  const { status, runs } = answer;
+  if (!status) return "sending";
+  if (status.state === "queued") return [status.words, status.note].filter(Boolean).join(" ");
+  if (isAnswered(answer)) return `answered; ${answer.beside.length} of ${total} runs for the assumptions${leftWords(status.left_s)}`;
+  const share = (total - runs.length) / Math.max(1, status.runs - status.finished);
+  return `${runs.length} of ${total} runs${leftWords(status.left_s === null ? null : status.left_s * share)}`;
+}
+
+const leftWords = (left_s) => (left_s === null || left_s === undefined ? "" : `, about ${Math.max(1, Math.round(left_s))} s left`);
+
+/** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores" */
+export function sizeWords({ runs, rows, core_s, cores }) {
+  const large = rows >= 1e6 ? `${(rows / 1e6).toFixed(1)} million` : `${Math.round(rows / 1000)} thousand`;
+  const seconds_left = Math.max(1, Math.round(core_s / Math.min(cores, runs)));
+  return `${runs} runs, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}`;
 }

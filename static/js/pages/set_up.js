@@ -10,6 +10,5 @@ if (root) {
     root,
     window,
     fetcher: (address, options) => fetch(address, options),
-    makeSocket: (path) => new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`),
   });
 }

@@ -3,26 +3,31 @@
  * An answer stays when the set-up changes and is then marked as belonging to an earlier set-up.
  */
 
-import { foldAnswer, noAnswer, rule, sentenceOf } from "../model/answer.js";
-import { putParts, required, setText } from "../render/dom.js";
+import { assumptionsOf, foldAnswer, isAnswered, noAnswer, progressWords, rule, sentenceOf, sizeWords } from "../model/answer.js";
+import { element, putParts, required, setText } from "../render/dom.js";
+import { debounced } from "./debounced.js";
 import { askAbout } from "../wire/answers.js";
 import { makeNumberTable, makeRuns } from "./answer_runs.js";
+
+/** Pause after the last change before the size of the answer is asked for, ms. */
+const SIZE_PAUSE_MS = 600;
 
 /**
  * @param {object} parts
  * @param {Document} parts.document
  * @param {HTMLElement} parts.root
  * @param {import("../render/dom.js").PageWindow} parts.window
- * @param {() => WebSocket} parts.makeSocket
+ * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
  * @param {() => string} parts.getYaml the present set-up
+ * @param {() => {yaml: string} | {query: string}} parts.getQuestion the present set-up as the server reads it
  * @param {(run: {seed: number, set: [path: string, value: string][], at_us: number, yaml: string}) => void} parts.onOpen
  */
-export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen }) {
+export function makeAnswer({ document, root, window, requests, getYaml, getQuestion, onOpen }) {
   const [sentence, about, announced] = ["sentence", "about", "announced"].map((name) => required(root, `[data-part=${name}]`));
   let answer = noAnswer();
   let reading = { failure: null, problems: [] };
-  let asked_yaml = null;
-  let leave = null;
+  let [asked_yaml, leave] = [null, null];
+  const [size, below] = [makeSize({ window, requests, address: root.dataset.size, getQuestion, onChange: () => draw() }), makeBelow(document, root)];
   const progress = makeProgress(root, ask, cancel);
   const open = (seed) => onOpen({ ...runOf(answer, seed), yaml: asked_yaml });
   const runs = makeRuns(document, root, { runs: () => answer.runs, onOpen: open });
@@ -31,28 +36,26 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
 
   function ask() {
     leave?.();
-    answer = { ...noAnswer(), state: "running" };
-    asked_yaml = getYaml();
+    [answer, asked_yaml] = [{ ...noAnswer(), state: "running" }, getYaml()];
     runs.forget();
     setText(announced, "The runs have started.");
-    leave = askAbout({ makeSocket, yaml: asked_yaml, onMessage: take });
+    leave = askAbout({ requests, window, address: root.dataset.answer, question: getQuestion(), onMessage: take });
     draw();
   }
 
   function take(message) {
+    const before = answer;
     answer = foldAnswer(answer, message);
-    if (message.type === "done") setText(announced, plainSentence(answer, reading.failure));
-    if (message.type === "error") setText(announced, `${message.error} ${message.hint ?? ""}`);
+    announce(announced, before, answer, reading.failure);
     draw();
   }
 
   function cancel() {
     leave?.();
-    if (isBusy(answer)) {
-      answer = { ...answer, state: "cancelled" };
-      setText(announced, "Cancelled.");
-      progress.focusAsk();
-    }
+    if (!isBusy(answer)) return;
+    answer = { ...answer, state: "cancelled" };
+    setText(announced, "Cancelled.");
+    progress.focusAsk();
     draw();
   }
 
@@ -60,9 +63,10 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     const stale = answer.runs.length > 0 && asked_yaml !== getYaml();
     putParts(document, sentence, sentenceOf(answer, reading.failure));
     root.classList.toggle("stale", stale);
-    progress.draw(answer, { stale, can_ask: reading.failure !== null, hindrance: reading.problems.length ? "Fix the marked fields." : "" });
+    progress.draw(answer, { stale, can_ask: reading.failure !== null, hindrance: reading.problems.length ? "Fix the marked fields." : size.words() });
+    below.draw(answer);
     about.hidden = !answer.asked;
-    if (answer.asked) setText(about, rule(answer.asked));
+    setText(about, answer.asked ? rule(answer) : "");
     runs.draw();
     numbers.draw(answer);
   }
@@ -73,7 +77,40 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     /** The server has read the set-up again. */
     about(next) {
       reading = next;
+      size.ask(reading.failure !== null);
       draw();
+    },
+  };
+}
+
+/** The size of the answer that would be asked for: rows and seconds, asked from the server a moment after a change. */
+function makeSize({ window, requests, address, getQuestion, onChange }) {
+  let size = null;
+  const take = (found) => {
+    size = found;
+    onChange();
+  };
+  const read = debounced(window, SIZE_PAUSE_MS, () => requests.post(address, getQuestion()), take, () => take(null));
+  return {
+    words: () => (size ? sizeWords(size) : ""),
+    /** @param {boolean} possible whether there is a failover to ask about */
+    ask(possible) {
+      size = null;
+      if (possible) read();
+    },
+  };
+}
+
+/** What is assumed, and for which rates the simulator was compared, once the answer is there. */
+function makeBelow(document, root) {
+  const below = required(root, "[data-part=below]");
+  const list = required(root, "[data-part=assumptions]");
+  return {
+    draw(answer) {
+      below.hidden = !isAnswered(answer);
+      const texts = below.hidden ? [] : assumptionsOf(answer);
+      if (texts.join("\n") === [...list.children].map((one) => one.textContent).join("\n")) return;
+      list.replaceChildren(...texts.map((text) => element(document, "li", { text })));
     },
   };
 }
@@ -85,7 +122,13 @@ function runOf({ asked, runs }, seed) {
   return { seed, set, at_us };
 }
 
-const isBusy = ({ state }) => state === "running" || state === "waiting";
+/** What a screen reader is told: the answer when it is complete, or the error. */
+function announce(announced, before, answer, failure) {
+  if (answer.state === "error") setText(announced, `${answer.error.error} ${answer.error.hint}`);
+  else if (isAnswered(answer) && !isAnswered(before)) setText(announced, plainSentence(answer, failure));
+}
+
+const isBusy = ({ state }) => state === "running";
 
 const plainSentence = (answer, failure) => sentenceOf(answer, failure).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 
@@ -107,25 +150,16 @@ function makeProgress(root, onAsk, onCancel) {
      * @param {{stale: boolean, can_ask: boolean, hindrance: string}} given stale: the set-up has changed since; hindrance: why no question can be asked
      */
     draw(answer, { stale, can_ask, hindrance }) {
-      const total = Number(root.dataset.runs);
+      const total = answer.asked?.size.runs ?? Number(root.dataset.runs);
       const busy = isBusy(answer);
       cancel_button.hidden = !busy;
       ask_button.disabled = busy || !can_ask;
-      setText(ask_button, stale ? "Run again: the set-up has changed" : `Answer from ${total} seeds`);
+      setText(ask_button, stale ? "Run again: the set-up has changed" : `Answer from ${total} runs`);
       progress.hidden = !busy;
       progress.setAttribute("aria-valuenow", String(answer.runs.length));
       bar.style.width = `${(100 * answer.runs.length) / total}%`;
-      setText(words, wordsOfProgress(answer, total) ?? hindrance);
+      setText(words, progressWords(answer, total) ?? hindrance);
       words.classList.toggle("harm-text", answer.state === "error");
     },
   };
-}
-
-/** @returns {string | null} null when nothing was asked, or everything has been received */
-function wordsOfProgress(answer, total) {
-  if (answer.state === "error") return `${answer.error.error} ${answer.error.hint}`;
-  if (answer.state === "waiting") return `queued, ${answer.before} before this one`;
-  if (answer.state === "running") return `${answer.runs.length} of ${total}`;
-  if (answer.state === "cancelled") return `stopped after ${answer.runs.length} of ${total}`;
-  return null;
 }

@@ -53,6 +53,7 @@ export function makeForm({ document, root, window, requests, address, first, lin
 
   return {
     yaml: () => yaml,
+    question: () => ({ query: fields.query() }),
     reading: () => reading,
     goTo: (problem) => fields.focus(problem.field),
   };

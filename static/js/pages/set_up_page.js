@@ -17,8 +17,8 @@ import { makeOwnText } from "./set_up_text.js";
  * @typedef {{yaml: string, seed?: number, set?: [path: string, value: string][], at_us?: number}} Run
  */
 
-/** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch, makeSocket: (path: string) => WebSocket}} page */
-export function openSetUp({ document, root, window, fetcher, makeSocket }) {
+/** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} page */
+export function openSetUp({ document, root, window, fetcher }) {
   const requests = makeRequests(fetcher, "");
   /** Creates a lab from the present set-up, or from one run of the answer. @param {Run} [run] */
   const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run).catch(say);
@@ -27,7 +27,7 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   const ways = required(root, "[data-part=ways]");
   let way = "form";
 
-  const answer = makeAnswer({ document, root, window, makeSocket: () => makeSocket(root.dataset.socketPath), getYaml: () => part().yaml(), onOpen: (run) => openLab(run) });
+  const answer = makeAnswer({ document, root, window, requests, getYaml: () => part().yaml(), getQuestion: () => part().question(), onOpen: (run) => openLab(run) });
   const first = JSON.parse(required(document, "#reading-data").textContent);
   const lines = JSON.parse(required(document, "#line-data").textContent);
   const form = makeForm({ ...parts, address: root.dataset.formAddress, first, lines, onReading: (reading) => read("form", reading) });

@@ -49,6 +49,7 @@ export function makeOwnText({ root, window, requests, address, onReading, onTrou
 
   return {
     yaml: () => area.value,
+    question: () => ({ yaml: area.value }),
     reading: () => reading,
     put: (text) => (area.value = text),
     /** Shows the text field. When it is empty, it starts with the form's YAML. */

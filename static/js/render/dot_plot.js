@@ -45,10 +45,10 @@ export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen,
   const spread = spreadOf(runs, figure.name);
   if (spread && high > low) {
     const line = element(document, "i.median");
-    line.style.left = `${middleOf(spread, width)}px`;
+    line.style.left = `${middleOf({ ...spread, low, high }, width)}px`;
     field.append(line);
   }
-  const axis = axisOf(document, figure, spread, width);
+  const axis = axisOf(document, figure, spread && { ...spread, low, high }, width);
   return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", {}, [termLink(document, figure.says)]), field, axis]);
 }
 

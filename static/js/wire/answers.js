@@ -1,32 +1,78 @@
 /**
- * The socket of one question: sends the text, passes on the messages, and closes to cancel the question.
- * If the connection is lost before `done`, an error is reported. It is not retried; the viewer can ask again.
+ * One question: asks for its runs, reads how far they are until they are over, and cancels them.
+ * The runs are an experiment of the worker; a lost request is repeated, so that a short interruption loses nothing.
  */
+
+/** Time between two questions about the state, ms: the worker writes it four times a second. */
+const ASK_EVERY_MS = 300;
+/** Failed requests in a row after which the connection counts as lost. */
+const FAILURES_MOST = 20;
 
 /**
  * @param {object} parts
- * @param {() => WebSocket} parts.makeSocket
- * @param {string} parts.yaml
+ * @param {ReturnType<import("./http.js").makeRequests>} parts.requests
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {string} parts.address that begins the runs
+ * @param {{yaml: string} | {query: string}} parts.question
  * @param {(message: object) => void} parts.onMessage
  * @returns {() => void} cancels the question
  */
-export function askAbout({ makeSocket, yaml, onMessage }) {
-  const socket = makeSocket();
+export function askAbout({ requests, window, address, question, onMessage }) {
   let open = true;
-  const end = () => {
-    open = false;
-    socket.close();
-  };
-  socket.addEventListener("open", () => socket.send(JSON.stringify({ type: "ask", yaml })));
-  socket.addEventListener("message", (event) => {
+  let made = null;
+  let failures = 0;
+  let have = "";
+  begin();
+
+  async function begin() {
+    try {
+      made = await requests.post(address, question);
+    } catch (reason) {
+      end({ type: "error", error: reason.message, hint: reason.hint ?? "" });
+      return;
+    }
+    if (!open) cancel();
+    else {
+      onMessage({ type: "asked", ...made.asked, id: made.id, url: made.url, size: made.size });
+      read();
+    }
+  }
+
+  async function read() {
     if (!open) return;
-    const message = JSON.parse(event.data);
-    if (message.type === "done" || message.type === "error" || message.type === "bye") end();
-    onMessage(message.type === "bye" ? { type: "error", error: message.reason, hint: "Request the answer again." } : message);
-  });
-  socket.addEventListener("close", () => {
-    if (open) onMessage({ type: "error", error: "Connection lost.", hint: "The answers received so far stay. Request it again when the page is connected." });
+    try {
+      const status = await requests.get(`${made.url}status.json?have=${have}`);
+      failures = 0;
+      have = status.results?.runs ?? have;
+      if (open) take(status);
+    } catch (reason) {
+      failures += 1;
+      if (failures > FAILURES_MOST) end({ type: "error", error: reason.message, hint: "The answers received so far stay. Request it again when the page is connected." });
+    }
+    if (open) window.setTimeout(read, ASK_EVERY_MS);
+  }
+
+  function take(status) {
+    onMessage({ type: "status", ...status });
+    if (!status.over) return;
+    if (status.state === "done") end({ type: "done" });
+    else end({ type: "error", error: status.words, hint: status.hint });
+  }
+
+  function end(message) {
+    if (!open) return;
     open = false;
-  });
-  return end;
+    onMessage(message);
+  }
+
+  /** Asks the worker to stop; the page may be closing, so nobody waits for the answer. */
+  function cancel() {
+    if (made?.token) requests.post(`${made.url}cancel/`, { token: made.token }).catch(() => null);
+  }
+
+  return () => {
+    if (!open) return;
+    open = false;
+    cancel();
+  };
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.pulsar.what_if.closed_form import expected
+from simulator.protocols.pulsar.what_if.load import load_of
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.measured import Failure, Measure, Measured, MeasuredRun
@@ -16,6 +17,7 @@ SUMS = (
     Measure("redeliveries", "redelivered"),
     Measure("stranded", "not replicated"),
     Measure("stranded_unprocessed", "not replicated (unread)"),
+    Measure("stranded_missing", "never replicated (unread)"),
     Measure("lost", "lost"),
     Measure("reordered", "reordered"),
 )
@@ -88,4 +90,28 @@ def _failures(run: MeasuredRun) -> list[Failure]:
     ]
 
 
-MEASURED = Measured((*SUMS, *LONGEST), _of, _period_us, FAULTS, settled, expected, _late, _failures)
+def _causes(run: MeasuredRun) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in run.counted().failovers:
+        for cause, count in one.by_cause.items():
+            found[cause] = found.get(cause, 0) + count
+    return found
+
+
+def _delivering(run: MeasuredRun) -> int:
+    return sum(one.drained_us is None for one in run.counted().failovers)
+
+
+MEASURED = Measured(
+    (*SUMS, *LONGEST),
+    _of,
+    _period_us,
+    FAULTS,
+    settled,
+    expected,
+    _late,
+    _failures,
+    causes=_causes,
+    delivering=_delivering,
+    load=load_of,
+)
