@@ -115,6 +115,7 @@ def _head(clusters: list[str], length_us: int, assumed: list[str]) -> list[str]:
         "name: from-an-audit",
         'title: "A failover with the measured rates and times of an audit"',
         "family: replicated-subscriptions",
+        "options: {timing: measured}",
         "about: |",
         "  Made from the rows of an audit: rates, processing times and latencies are the measured ones.",
         *(f"  - {one}." for one in assumed),

@@ -13,15 +13,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from simulator import World, load_scenario_text
 from simulator.experiments import Experiment, batches, read_experiment_text, run_batch
-from spark_reports.experiments.report.write import write_report
 from spark_reports.experiments.report.document import document_of
 from spark_reports.experiments.report.results import results_of
+from spark_reports.experiments.report.write import write_report
+from spark_reports.experiments.results import columns_of
 from tests.oracle import binomial_sums as oracle
 from tests.simulator.test_closed_form import TEXT
 from tests.spark_reports.experiment_rows import (
@@ -350,3 +352,32 @@ def _really_run(experiment: Experiment) -> Any:
             for row in run_batch(experiment, batch)
         ],
     )
+
+
+def test_a_report_of_runs_that_were_still_delivering_says_at_least(tmp_path: Path) -> None:
+    text = """\
+name: cut
+phases: 2
+measures: [duplicates, drained_us]
+scenario: |
+  format: 1
+  name: cut
+  title: Cut
+  family: replicated-subscriptions
+  until: 3600ms
+  clusters: {a: {}, b: {}}
+  links: {default: {latency: 40ms}}
+  topics: {orders: {clusters: [a, b]}}
+  producers: {web: {topic: orders, cluster: a, every: 20ms}}
+  subscriptions: {billing: {topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+  consumers: {one: {subscription: billing, cluster: a, processing: 15ms}}
+  commands:
+    - {at: 3s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: planned}
+"""
+    experiment = read_experiment_text(text)
+    rows = [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+    found = write_report(experiment, pa.Table.from_pylist(rows, columns_of(experiment)), tmp_path)
+    assert found["runs"]["delivering_at_the_end"] == 2
+    assert found["answer"]["sentence"].startswith("At least: ")
+    assert "still delivering at the end" in found["answer"]["more"]
+    assert "not by the end" in (tmp_path / "sweep.html").read_text()

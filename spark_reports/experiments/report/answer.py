@@ -44,7 +44,19 @@ class Answer:
 
 
 def answer_of(results: Results) -> Answer:
-    """The answer of the experiment."""
+    """The answer of the experiment; it says when runs ended before their backlogs had drained."""
+    answer = _answer_of(results)
+    if not results.delivering:
+        return answer
+    runs = "1 run was" if results.delivering == 1 else f"{number(results.delivering)} runs were"
+    note = f"{runs} still delivering at the end, so numbers of messages are at least these."
+    pieces = answer.pieces
+    if answer.verdict == "measured" and results.main.unit == "count":
+        pieces = [("harm", "At least: "), *pieces]
+    return Answer(answer.verdict, pieces, f"{note} {answer.more}".strip())
+
+
+def _answer_of(results: Results) -> Answer:
     if not results.present:
         return Answer("no-runs", [("", "No run has finished yet.")], "")
     if not results.finished:

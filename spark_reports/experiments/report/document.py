@@ -29,6 +29,7 @@ def document_of(results: Results, examples: dict[int, list[Example]]) -> dict[st
             "finished": results.finished,
             "failed": results.failures,
             "missing": results.missing,
+            "delivering_at_the_end": results.delivering,
         },
         "measures": [one.described() for one in results.experiment.measures],
         "measure": results.main.name,

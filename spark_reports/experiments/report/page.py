@@ -27,7 +27,7 @@ from spark_reports.experiments.report.tables import (
     share_name,
     values_of,
 )
-from spark_reports.experiments.report.words import amount, breakable, percent
+from spark_reports.experiments.report.words import NOT_BY_THE_END, amount, breakable, percent
 from spark_reports.html.drawing import DRAW, chart_json, plotly_script
 from spark_reports.html.numbers import number
 from spark_reports.html.templates import render
@@ -89,7 +89,7 @@ def _large_figures(results: Results) -> list[dict[str, str]]:
     ]
     if shown is not None and shown.judged is not None and shown.judged.runs:
         figures = shown.figures[results.main.name]
-        largest = "never" if figures.never else amount(figures.largest, results.main.unit)
+        largest = NOT_BY_THE_END if figures.never else amount(figures.largest, results.main.unit)
         measure = results.main
         found += [
             _large(percent(shown.share_within), "of the runs of this setting within the bound"),
@@ -119,7 +119,7 @@ def _examples(results: Results, examples: dict[int, list[Example]]) -> list[dict
             "setting": values_of(setting) if place == 0 else [""] * len(values_of(setting)),
             "example": example,
             "expected": _expected_words(example.expected, results.main.unit),
-            "value": "never" if example.value is None else amount(example.value, results.main.unit),
+            "value": NOT_BY_THE_END if example.value is None else amount(example.value, results.main.unit),
         }
         for setting in results.settings
         for place, example in enumerate(examples.get(setting.point.number, []))

@@ -13,6 +13,7 @@ from spark_reports.experiments.report.figures import Ends, Figures
 from spark_reports.experiments.report.results import Results
 from spark_reports.experiments.report.variance import MORE, PHASE, SEED, Share
 from spark_reports.experiments.report.words import (
+    NOT_BY_THE_END,
     amount,
     axis_label,
     interval_words,
@@ -98,12 +99,12 @@ def _bound_cells(setting: Setting, judged: Judged) -> list[str | Markup]:
 
 
 def _figure_cells(figures: Figures, unit: str) -> list[str | Markup]:
-    never = f" ({number(figures.never)} never)" if figures.never else ""
+    never = f" ({number(figures.never)} not by the end)" if figures.never else ""
     return [
         _with_interval(mean_amount(figures.mean, unit) + never, figures.mean_interval, unit),
         _with_interval(amount(figures.median, unit), figures.median_interval, unit),
         _with_interval(amount(figures.p95, unit), figures.p95_interval, unit),
-        "never" if figures.never else amount(figures.largest, unit),
+        NOT_BY_THE_END if figures.never else amount(figures.largest, unit),
         "" if figures.beyond is None else percent(figures.beyond),
     ]
 
@@ -130,7 +131,7 @@ def measures_table(results: Results) -> Table:
         cells: list[str | Markup] = [*values_of(one)]
         for measure in measures:
             figures = one.figures[measure.name]
-            largest = "never" if figures.never else amount(figures.largest, measure.unit)
+            largest = NOT_BY_THE_END if figures.never else amount(figures.largest, measure.unit)
             cells.append(f"{mean_amount(figures.mean, measure.unit)} / {largest}")
         rows.append(cells)
     head = axis_heads(results)

@@ -16,6 +16,10 @@ from spark_reports.html.numbers import number, span
 SETTINGS = "settings."
 
 
+NOT_BY_THE_END = "not by the end"
+"""The value of a run that ended before it reached what is measured."""
+
+
 def axis_label(experiment: Experiment, path: str) -> str:
     """A short name of a parameter: a broker setting without its section, any other path as it is."""
     short = path.removeprefix(SETTINGS)

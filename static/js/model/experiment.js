@@ -8,6 +8,7 @@
  * @property {string[]} values one for each axis
  * @property {number} finished
  * @property {number} failed
+ * @property {number} delivering runs that ended before the backlog of a failover had drained
  * @property {number} never runs that never reached what is measured
  * @property {[value: number, runs: number][]} dots
  * @property {{[measure: string]: Figures}} figures
@@ -34,8 +35,14 @@ const MOST_TICKS = 6;
 /** @param {Results} results @returns {Measure} */
 export const mainMeasure = (results) => results.measures.find((one) => one.name === results.measure) ?? results.measures[0];
 
-/** @param {string} unit @param {number | null} value @returns {string} "12", "1.4 s", "never" */
-export const valueWords = (unit, value) => (value === null ? "never" : unit === "us" ? shortSpan(value) : whole(value));
+/** @param {string} unit @param {number | null} value @returns {string} "12", "1.4 s", "not by the end" */
+export const valueWords = (unit, value) => (value === null ? "not by the end" : unit === "us" ? shortSpan(value) : whole(value));
+
+/** @param {Results} results @returns {string} a note about runs that ended too early; empty if none did */
+export function openNote(results) {
+  const runs = results.points.reduce((sum, point) => sum + (point.delivering ?? 0), 0);
+  return runs ? ` ${runs === 1 ? "1 run was" : `${runs} runs were`} still delivering at the end: numbers of messages are at least these. A later \`until\` in the experiment lets them finish.` : "";
+}
 
 /** @param {Results} results @param {PointResults} point @returns {string} "500 ms", or "period 500, queue 10" where several parameters vary */
 export function pointLabel(results, point) {
@@ -64,7 +71,7 @@ export function headline(results) {
   const medianOf = (point) => point.figures[measure.name].median;
   const order = [...known].sort((one, other) => (medianOf(one) ?? Infinity) - (medianOf(other) ?? Infinity));
   const [low, high] = [order[0], order[order.length - 1]];
-  const words = (point) => valueWords(measure.unit, medianOf(point));
+  const words = (point) => `${point.delivering && measure.unit !== "us" ? "at least " : ""}${valueWords(measure.unit, medianOf(point))}`;
   const title = capitalised(measure.title);
   if (known.length === 1) return `${title}: median ${words(low)}`;
   if (medianOf(low) === medianOf(high)) return `${title}: median ${words(low)} with every setting`;
