@@ -100,10 +100,12 @@ def _figures(values: list[int | None], independent: bool) -> dict[str, Any]:
     if not values:
         return {"median": None, "p95": None, "largest": None, "interval": None}
     low, high = quantile_ranks(len(values), 0.5, LEVEL) if independent else (None, None)
-    enclosed = low is not None and high is not None and high <= len(known)
+    interval = None
+    if low is not None and high is not None and high <= len(known):
+        interval = [known[low - 1], known[high - 1]]
     return {
         "median": nearest_rank(known, len(values), 0.5),
         "p95": nearest_rank(known, len(values), P95),
         "largest": known[-1] if len(known) == len(values) else None,
-        "interval": [known[low - 1], known[high - 1]] if enclosed else None,
+        "interval": interval,
     }

@@ -210,7 +210,15 @@ def test_each_run_equals_that_of_the_command_line():
             err.getvalue()
         )
         counted = json.loads(out.getvalue())["failovers"][0]
-        names = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "stranded_missing", "outage_us")
+        names = (
+            "duplicates",
+            "redeliveries",
+            "lost",
+            "stranded",
+            "stranded_unprocessed",
+            "stranded_missing",
+            "outage_us",
+        )
         assert {name: row[name] for name in names} == {name: counted[name] for name in names}
         assert run["at_us"] == counted["at_us"]
         found.append(row["duplicates"])

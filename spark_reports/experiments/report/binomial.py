@@ -12,6 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 TINY = 1e-300
 """Keeps the continued fraction from dividing by zero."""
 
@@ -76,7 +79,7 @@ def quantile_ranks(runs: int, quantile: float, confidence: float) -> tuple[int |
     return low or None, high if high <= runs else None
 
 
-def nearest_rank(ordered: Sequence[int], total: int, quantile: float) -> int | None:
+def nearest_rank(ordered: Sequence[int] | NDArray[np.int64], total: int, quantile: float) -> int | None:
     """The quantile of `total` runs, of which those without a value are the last ones."""
     rank = max(1, math.ceil(round(quantile * total, 9)))
     return int(ordered[rank - 1]) if rank <= len(ordered) else None

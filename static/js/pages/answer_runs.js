@@ -21,11 +21,6 @@ export function makeRuns(document, root, { runs, onOpen }) {
   const one = required(root, "[data-part=one]");
   let looked_at = null;
 
-  function wordsOfRun(run) {
-    const figures = figuresOf(runs()).map((figure) => `${figure.says} ${valueWords(figure, run[figure.name])}`);
-    return `Seed ${run.seed}, moved at ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
-  }
-
   /** Redraws the plots and restores the focus, so that the focused dot stays focused. */
   function drawPlots() {
     const active = /** @type {HTMLElement | null} */ (document.activeElement);
@@ -40,7 +35,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
   }
 
   function plotOf(figure, width) {
-    const plot = dotPlot(document, figure, runs(), { width, chosen: looked_at, onLook: look, onOpen, wordsOf: wordsOfRun });
+    const plot = dotPlot(document, figure, runs(), { width, chosen: looked_at, onLook: look, onOpen, wordsOf: (run) => wordsOfRun(runs(), run) });
     plot.dataset.figure = figure.name;
     return plot;
   }
@@ -64,7 +59,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
     const causes = named.map(({ cause, percent }) => `${percent} % ${causeWords(cause)}`);
     const others = all.slice(named.length).reduce((sum, { percent }) => sum + percent, 0);
     if (others) causes.push(`${others} % other causes`);
-    if (run) setText(one, `${wordsOfRun(run)} A click opens it as a lab, at its failover.`);
+    if (run) setText(one, `${wordsOfRun(runs(), run)} A click opens it as a lab, at its failover.`);
     else setText(one, causes.length ? `Causes of the duplicates: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
   }
 
@@ -79,6 +74,12 @@ export function makeRuns(document, root, { runs, onOpen }) {
       looked_at = null;
     },
   };
+}
+
+/** @returns {string} a run as a sentence: its seed, its instant and its figures */
+function wordsOfRun(runs, run) {
+  const figures = figuresOf(runs).map((figure) => `${figure.says} ${valueWords(figure, run[figure.name])}`);
+  return `Seed ${run.seed}, moved at ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
 }
 
 /**

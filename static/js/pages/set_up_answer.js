@@ -45,8 +45,7 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
 
   function take(message) {
     const before = answer;
-    answer = foldAnswer(answer, message);
-    announce(announced, before, answer, reading.failure);
+    announce(announced, before, (answer = foldAnswer(answer, message)), reading.failure);
     draw();
   }
 
@@ -65,7 +64,6 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
     root.classList.toggle("stale", stale);
     progress.draw(answer, { stale, can_ask: reading.failure !== null, hindrance: reading.problems.length ? "Fix the marked fields." : size.words() });
     below.draw(answer);
-    about.hidden = !answer.asked;
     setText(about, answer.asked ? rule(answer) : "");
     runs.draw();
     numbers.draw(answer);
@@ -74,6 +72,8 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
   return {
     state: () => answer,
     cancel,
+    draw,
+    url: () => answer.asked?.url ?? "",
     /** The server has read the set-up again. */
     about(next) {
       reading = next;

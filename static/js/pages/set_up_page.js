@@ -8,6 +8,7 @@ import { textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
 import { allOf, element, required } from "../render/dom.js";
 import { makeAnswer } from "./set_up_answer.js";
+import { makeAttachment } from "./set_up_attachment.js";
 import { makeForm } from "./set_up_form.js";
 import { makeSharing } from "./set_up_sharing.js";
 import { makeOwnText } from "./set_up_text.js";
@@ -23,8 +24,7 @@ export function openSetUp({ document, root, window, fetcher }) {
   /** Creates a lab from the present set-up, or from one run of the answer. @param {Run} [run] */
   const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run).catch(say);
   const parts = { document, root, window, requests, onTrouble: say };
-  const failure = required(root, "[data-part=failure]");
-  const ways = required(root, "[data-part=ways]");
+  const [failure, ways] = ["failure", "ways"].map((name) => required(root, `[data-part=${name}]`));
   let way = "form";
 
   const answer = makeAnswer({ document, root, window, requests, getYaml: () => part().yaml(), getQuestion: () => part().question(), onOpen: (run) => openLab(run) });
@@ -34,6 +34,7 @@ export function openSetUp({ document, root, window, fetcher }) {
   const own = makeOwnText({ ...parts, address: root.dataset.textAddress, onReading: (reading) => read("text", reading) });
   const sharing = makeSharing({ document, root, window, getYaml: () => part().yaml(), isForm: () => way === "form" });
   const open_button = offerActs(root, { open: () => openLab(), experiment: sharing.experiment, edit: sharing.edit, "copy-yaml": sharing.copyYaml, "copy-link": sharing.copyLink, download: sharing.download, keep: sharing.keep, beside: sharing.beside });
+  makeAttachment({ document, root, window, isForm: () => way === "form", getUrl: answer.url, onLayout: answer.draw });
   required(root, "button[data-act=beside]").disabled = !sharing.hasKept();
   const part = () => (way === "form" ? form : own);
 
