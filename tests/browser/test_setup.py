@@ -206,3 +206,32 @@ def test_a_text_is_shared_by_link(open_set_up):
     other.goto("about:blank")
     other.goto(link[:-40])
     expect(other.get_by_role("alert").filter(has_text="cut off")).to_be_visible()
+
+
+def test_the_attachment_has_the_set_up_in_words_and_what_repeats_it(open_set_up):
+    page = open_set_up(QUICK)
+    answered(page)
+    page.evaluate(
+        "() => { globalThis.print = () => { globalThis.printed = document.querySelector('[data-part=printed]').textContent; }; }"
+    )
+    page.get_by_role("button", name="Make the attachment").click()
+    words = page.evaluate("() => globalThis.printed")
+    assert "Rate: 40/s" in words and "spark_reports sweep" in words and "/my-set-up/?rate=40" in words
+    page.emulate_media(media="print")
+    expect(page.locator("[data-part=printed]")).to_be_visible()
+    expect(page.get_by_label("Rate")).to_be_hidden()
+    pdf = page.pdf(format="A4")
+    assert pdf.count(b"/Type /Page\n") in (3, 4), "the answer, the numbers, the scenario"
+    page.evaluate("() => globalThis.dispatchEvent(new Event('afterprint'))")
+    assert (
+        page.evaluate("() => document.querySelector('[data-set-up]').classList.contains('printing')") is False
+    )
+
+
+def test_what_the_answer_assumes_is_below_it(open_set_up):
+    page = open_set_up(QUICK)
+    answered(page)
+    below = page.locator("[data-part=below]")
+    expect(below).to_contain_text("busy")
+    expect(below).to_contain_text("If 1 % of the acks were held for 500 ms")
+    expect(below).to_contain_text("Compared with real brokers at 10 to 100 messages per second so far")

@@ -304,8 +304,8 @@ limits: {runs: 0}
         "experiment:5:15: grid.settings.x: is not a list of values; write a list, such as [250, 500, 1000]",
         "experiment:6:9: grid.seed: is no axis of a grid; write `seeds:` outside of the grid",
         "experiment:7:8: seeds: are not seeds; give each seed once",
-        "experiment:8:9: phases: is not a number of phases; write a number, 1 to 10,000, or {drawn: 20} for random "
-        "phases",
+        "experiment:8:9: phases: is not a number of phases; write a number, 1 to 10,000, {drawn: 20} for random "
+        "phases, or by-seed",
         'experiment:9:8: until: "soon" is not a duration; write a number with us, ms, s, m or h, such as 40ms or 1.5s',
         "experiment:10:40: wanted.at_most: is not a whole number or a duration; write the largest acceptable value, "
         "such as 50, or 2s for a measure of time",

@@ -1,4 +1,4 @@
-"""How busy the consumers of the first failover are, and how long its backlog takes to drain: estimates.
+"""How busy the consumers of the first failover are, and how long its backlog takes to drain.
 
 Rules: nothing is simulated. The rates are means, so they are for a text beside an answer and for estimating
 the time that runs take; no figure of a run depends on them.
