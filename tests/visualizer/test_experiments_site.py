@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
+from labsite import engine_worker
 from simulator import World, load_scenario_text
 from simulator.experiments import batches, first_fault_us, read_experiment_text, run_batch
 from tests.visualizer.test_clean import output_of_clean
@@ -246,3 +247,28 @@ def test_old_experiments_are_cleaned_with_their_files(tmp_path: Any) -> None:
     assert "1 experiments" in output_of_clean("--dry-run") and Experiment.objects.count() == 3
     assert "1 experiments" in output_of_clean()
     assert {path.name for path in (tmp_path / "experiments").iterdir()} == {fresh["id"], running["id"]}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_small_experiment_is_run_and_reported_without_spark(settings: Any) -> None:
+    settings.ENGINE_PROCESSES = 1
+    engine_worker.pool.cache_clear()
+    one = made()
+    try:
+        assert engine_worker.run(*Experiment.next_in_turn(engine=True)) == "done"
+    finally:
+        engine_worker.pool().stop()
+        engine_worker.pool.cache_clear()
+    found = status(one)
+    assert (found["finished"], found["failed"], found["files"], found["words"]) == (
+        16,
+        0,
+        True,
+        "Finished: 16 runs.",
+    )
+    experiment = read_experiment_text(TEXT)
+    expected = {row["run"]: row for batch in batches(experiment) for row in run_batch(experiment, batch)}
+    assert [row["run"] for row in found["results"]["rows"][:4]] == [0, 1, 2, 3], "seed by seed"
+    for row in found["results"]["rows"]:
+        assert row["duplicates"] == expected[row["run"]]["duplicates"]
+    assert (Experiment.objects.get(pk=one["id"]).folder / "runs.parquet").is_file()

@@ -420,3 +420,9 @@ def test_an_invalid_change_is_reported_by_the_loader(client: Client):
         "/labs/", json.dumps({"yaml": text_of(), "set": [["until", "soon"]]}), content_type="application/json"
     )
     assert answer.status_code == 400 and "until" in answer.json()["problems"][0]["path"]
+
+
+@pytest.mark.django_db
+def test_the_gallery_says_that_its_figures_are_examples_with_nominal_times(client: Client):
+    page = client.get("/").content.decode()
+    assert "The figures are those of the examples, with nominal times" in page
