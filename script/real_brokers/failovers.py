@@ -22,7 +22,9 @@ from simulator.protocols.pulsar.failover.course import (
     DRAINED,
     PRIMARY,
     SECONDARY,
+    Probe,
     Probing,
+    SwitchTo,
 )
 
 Arguments = dict[str, Any]
@@ -170,11 +172,13 @@ class AutomaticFailover:
             next_ns = max(next_ns + interval_ns, time.monotonic_ns())
 
     def _probe(self) -> None:
-        up = {service: self._answers(name) for service, name in self.clusters.items()}
         left = self.clusters[self.probing.in_use]
-        to = self.probing.probed(up, time.monotonic_ns() // US_NS)
-        if to is not None:
-            moved = {**self.arguments, "from": left, "to": self.clusters[to]}
+        step: Probe | SwitchTo | None = self.probing.check(time.monotonic_ns() // US_NS)
+        while isinstance(step, Probe):
+            answers = self._answers(self.clusters[step.service])
+            step = self.probing.answered(answers, time.monotonic_ns() // US_NS)
+        if step is not None:
+            moved = {**self.arguments, "from": left, "to": self.clusters[step.service]}
             self.run.note(
                 "command", time.monotonic_ns(), do="subscription.fail-over", arguments=moved, ok=True
             )

@@ -20,6 +20,7 @@ LOST_CAUSES: tuple[str, ...] = (
     "cursor_moved_past",
     "never_replicated",
     "removed",
+    "dropped_by_client",
 )
 
 

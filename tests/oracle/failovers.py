@@ -58,6 +58,9 @@ class PlainRecount:
         self.ack_at_us: dict[tuple[str, Message], int] = {}
         self.replicators: dict[tuple[str, str, str], tuple[int, int]] = {}
         self.given_up: set[tuple[str, str, Message]] = set()
+        # (subscription, cluster, topic, message) -> the first row by which the client dropped it, for an ack
+        # in another cluster
+        self.dropped: dict[tuple[str, str, str, Message], int] = {}
         self.down_since: dict[str, int] = {}
         self.lost_clusters: set[str] = set()
         self.windows: list[PlainWindow] = []
@@ -151,8 +154,14 @@ class PlainRecount:
     def _message_skipped(self, row):
         self._note(row, "skipped")
 
+    def _message_dropped(self, row):
+        if row["peer"] != row["cluster"]:
+            message = (row["producer"], row["sequence_id"])
+            self.dropped.setdefault((row["subscription"], row["cluster"], row["topic"], message), row["seq"])
+
     def _message_delivered(self, row):
         message = (row["producer"], row["sequence_id"])
+        self.dropped.pop((row["subscription"], row["cluster"], row["topic"], message), None)
         for window in self.windows:
             if window.row["subscription"] != row["subscription"]:
                 continue
@@ -262,10 +271,15 @@ class PlainRecount:
             "cursor_moved_past": 0,
             "never_replicated": 0,
             "removed": 0,
+            "dropped_by_client": 0,
         }
         for topic in self.topics(subscription):
             cursor = self.cursors.get((subscription, target, topic), PlainCursor())
             going = self._going(target, topic, cursor)
+            for message, (seq, _) in going.items():
+                dropped = self.dropped.get((subscription, target, topic, message))
+                if dropped is not None and (seq is None or dropped < seq):
+                    going[message] = (dropped, "dropped_by_client")
             settled |= {message: seq for message, (seq, _) in going.items() if seq is not None}
             for message in sorted(self._owed(subscription, topic) & self.receipted):
                 if message in kinds["acknowledged"]:

@@ -115,6 +115,11 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "3": "run:failovers[0].stranded_unprocessed",
     },
     "created-apart": {"4": "commands[0].partitions"},
+    "cumulative-ack-after-failover": {
+        "5.7 s": "commands[1].at",
+        "8.8 s": lambda run: run.rows("consumer.connected", cluster="us-east")[0]["at_us"],
+        "25291": NAME,
+    },
     "drifted-partitions": {
         "2": "topics.orders.partitions",
         "4": "commands[1].partitions",

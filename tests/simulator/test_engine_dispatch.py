@@ -43,17 +43,20 @@ def test_exclusive_second_consumer_takes_over_at_its_next_retry():
 
 
 def test_shared_dispatches_turns_of_twenty_to_connected_consumers():
-    # Both are connected and paused; an Update, a reset or a burst within one read is dispatched 20, 20, 20 in
-    # turn.
-    world = open_world(
-        body(consumers=["c1: {processing: 1h}", "c2: {processing: 1h}"], producer="paused: true, batch: 1")
-    )
-    do(world, "producer.publish", producer="p", count=60)
-    # one by one they alternate (each message is a read of its own): 30 and 30
-    assert [subscription(world, "a")["consumers"][name]["queued"] for name in ("c1", "c2")] == [29, 29]
-    # a reset makes them one backlog of 60 that is dispatched in turns: 20 + 20 to one, 20 to the other
-    do(world, "subscription.reset", subscription="s", cluster="a", position="earliest")
-    assert sorted(subscription(world, "a")["consumers"][name]["queued"] for name in ("c1", "c2")) == [20, 40]
+    # Published one by one they are read one by one, and alternate. Delayed ones that are due together are read
+    # together: 20 to one, 20 to the other, 20 to the first.
+    for delay, expected in (("", [29, 29]), (", delay: {share: 100%, for: 1s}", [19, 39])):
+        world = open_world(
+            body(
+                consumers=["c1: {processing: 1h}", "c2: {processing: 1h}"],
+                producer=f"paused: true, batch: 1{delay}",
+            ),
+            until="2s",
+        )
+        do(world, "producer.publish", producer="p", count=60)
+        world.run(1500 * MS)
+        queued = [subscription(world, "a")["consumers"][name]["queued"] for name in ("c1", "c2")]
+        assert sorted(queued) == expected
 
 
 def test_shared_single_messages_alternate():
@@ -341,6 +344,7 @@ def test_a_reset_unblocks_a_blocked_consumer():
     world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=["c1: {acknowledge: never}"])
     assert len(delivered(world)) == 10
     do(world, "subscription.reset", subscription="s", cluster="a", position="earliest")
+    world.run(world.now_us + 100 * MS)
     assert len(delivered(world)) == 20
 
 

@@ -238,7 +238,7 @@ def test_auto_detects_by_probes_and_switches_back():
     fail_over(world, "auto", 500 * MS, **SECONDS)
     world.run(5700 * MS)
     assert rows(world, "failover.started") == []
-    do(world, "cluster.crash", cluster="a")
+    do(world, "cluster.crash", cluster="a", fault="process")
     world.run(20_200 * MS)
     assert at_ms(rows(world, "failover.started")) == [9500]
     do(world, "cluster.restart", cluster="a")
@@ -257,7 +257,7 @@ def test_auto_has_default_delays_and_does_not_switch_back_by_default():
     world = open_world(body(producer="start: 50ms, every: 10s"), until="5m")
     fail_over(world, "auto", 0, switchBack=False)
     world.run(40 * SECOND)
-    do(world, "cluster.crash", cluster="a")
+    do(world, "cluster.crash", cluster="a", fault="process")
     world.run(100 * SECOND)
     do(world, "cluster.restart", cluster="a")
     world.run()
@@ -268,7 +268,7 @@ def test_auto_forgets_a_failure_that_ends_before_the_delay():
     world = open_world(body(), until="20s")
     fail_over(world, "auto", 500 * MS, **SECONDS)
     world.run(5700 * MS)
-    do(world, "cluster.crash", cluster="a")
+    do(world, "cluster.crash", cluster="a", fault="process")
     world.run(8700 * MS)  # probes at 6.5, 7.5, 8.5 s failed
     do(world, "cluster.restart", cluster="a")
     world.run()
@@ -279,8 +279,8 @@ def test_auto_does_not_move_to_a_dead_region():
     world = open_world(body(), until="30s")
     fail_over(world, "auto", 500 * MS, **SECONDS)
     world.run(5700 * MS)
-    do(world, "cluster.crash", cluster="b")
-    do(world, "cluster.crash", cluster="a")
+    do(world, "cluster.crash", cluster="b", fault="process")
+    do(world, "cluster.crash", cluster="a", fault="process")
     world.run(15 * SECOND)
     assert rows(world, "failover.started") == []
     do(world, "cluster.restart", cluster="b")
@@ -300,7 +300,7 @@ def test_producers_move_when_requested(mode, moves):
     )
     fail_over(world, mode, 5600 * MS, crash=mode == "crash", producers=moves, **more)
     if mode == "auto":
-        do(world, "cluster.crash", cluster="a")
+        do(world, "cluster.crash", cluster="a", fault="process")
     world.run(20 * SECOND)
     finished_us = rows(world, "failover.finished")[0]["at_us"]
     homes = {

@@ -28,8 +28,11 @@ from simulator.protocols.pulsar.failover.course import (
     Kill,
     Look,
     Move,
+    Probe,
     Probing,
+    Redirect,
     StopProducers,
+    SwitchTo,
 )
 
 LIMIT_US = 250_000
@@ -41,10 +44,11 @@ def course(mode, stops_producers=False):
     return Course("".join(mode), stops_producers, LIMIT_US)
 
 
-@pytest.mark.parametrize("mode", [CRASH, AUTO])
-def test_a_crash_failover_moves_at_once(mode):
+@pytest.mark.parametrize(("mode", "before"), [(CRASH, Kill), (AUTO, Redirect)])
+def test_a_crash_failover_moves_at_once(mode, before):
+    """Consumers are killed, or those that run are redirected."""
     one = course(mode)
-    assert one.begin(7) == [Kill(), Move()] and one.state == MOVED
+    assert [type(effect) for effect in one.begin(7)] == [before, Move] and one.state == MOVED
 
 
 def test_a_planned_failover_waits_for_every_consumer():
@@ -117,11 +121,38 @@ def test_any_other_move_is_an_internal_error(before, after):
 # --- AutoClusterFailover
 
 
+def checked(probing, up, now):
+    """A check whose probes take no time; returns the service to move to, None to stay."""
+    step = probing.check(now)
+    while isinstance(step, Probe):
+        step = probing.answered(up[step.service], now)
+    return step.service if step is not None else None
+
+
+def test_a_failure_begins_when_its_probe_ends_and_health_when_its_probe_begins():
+    """`failedTimestamp` is taken after the probe of the service in use, `recoverTimestamp` before the one back."""
+    probing = Probing(2 * SECOND, 3 * SECOND, True)
+    assert probing.check(0) == Probe(PRIMARY) and probing.answered(False, 30 * SECOND) is None
+    assert probing.check(30 * SECOND) == Probe(PRIMARY)
+    assert probing.answered(False, 60 * SECOND) == Probe(SECONDARY)
+    assert probing.answered(True, 61 * SECOND) == SwitchTo(SECONDARY)
+    assert probing.check(62 * SECOND) == Probe(SECONDARY)
+    assert probing.answered(True, 62 * SECOND) == Probe(PRIMARY)
+    assert probing.answered(True, 77 * SECOND) is None and probing.healthy_us == 62 * SECOND
+
+
+def test_a_secondary_that_does_not_answer_is_followed_by_the_probe_back():
+    probing = Probing(2 * SECOND, 3 * SECOND, True, SECONDARY)
+    assert probing.check(0) == Probe(SECONDARY)
+    assert probing.answered(False, SECOND) == Probe(PRIMARY) and probing.failed_us == SECOND
+    assert probing.answered(False, SECOND) is None
+
+
 def test_probing_fails_over_after_the_delay_and_switches_back_after_the_other():
     probing = Probing(2 * SECOND, 3 * SECOND, True)
     down, both = {PRIMARY: False, SECONDARY: True}, {PRIMARY: True, SECONDARY: True}
     answers = [both, down, down, down, both, both, both, both, both]
-    found = [probing.probed(up, at * SECOND) for at, up in enumerate(answers)]
+    found = [checked(probing, up, at * SECOND) for at, up in enumerate(answers)]
     assert found == [None, None, None, SECONDARY, None, None, None, PRIMARY, None]
 
 
@@ -136,20 +167,20 @@ def test_probing_fails_over_after_the_delay_and_switches_back_after_the_other():
 def test_each_delay_counts_from_the_first_probe_with_that_answer(in_use, answers, moves_to):
     """PIP-121: `failedTimestamp` and `recoverTimestamp` are the instants of the first such probe."""
     probing = Probing(3 * SECOND, 3 * SECOND, True, in_use)
-    assert [probing.probed(answers, at * SECOND) for at in range(1, 5)] == [None, None, None, moves_to]
+    assert [checked(probing, answers, at * SECOND) for at in range(1, 5)] == [None, None, None, moves_to]
 
 
 def test_a_single_success_restarts_the_delay():
     probing = Probing(2 * SECOND, 3 * SECOND, True)
     answers = [False, False, True, False, False, False]
-    found = [probing.probed({PRIMARY: up, SECONDARY: True}, at * SECOND) for at, up in enumerate(answers)]
+    found = [checked(probing, {PRIMARY: up, SECONDARY: True}, at * SECOND) for at, up in enumerate(answers)]
     assert found == [None, None, None, None, None, SECONDARY]
 
 
 def test_it_stays_while_neither_service_answers():
     probing = Probing(0, 0, True)
     neither = {PRIMARY: False, SECONDARY: False}
-    assert [probing.probed(neither, at) for at in range(4)] == [None] * 4 and probing.in_use == PRIMARY
+    assert [checked(probing, neither, at) for at in range(4)] == [None] * 4 and probing.in_use == PRIMARY
 
 
 @given(
@@ -167,7 +198,7 @@ def test_it_moves_only_to_a_service_that_answers_and_never_before_the_delay(
         up = {PRIMARY: primary, SECONDARY: secondary}
         up_or_down.append(up)
         before = probing.in_use
-        to = probing.probed(up, now)
+        to = checked(probing, up, now)
         assert probing.in_use == (to or before)
         if to is None:
             continue

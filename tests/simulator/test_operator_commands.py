@@ -266,7 +266,14 @@ def moved_automatically(proxy, until_s=40):
         switchBack=False,
     )
     world.run(5 * SECOND)
-    do(world, "cluster.crash", cluster="a", clients=False, **({"proxy": True} if proxy else {}))
+    do(
+        world,
+        "cluster.crash",
+        cluster="a",
+        clients=False,
+        fault="process",
+        **({"proxy": True} if proxy else {}),
+    )
     world.run(30 * SECOND)
     do(world, "cluster.restart", cluster="a")
     world.run(until_s * SECOND)
@@ -285,7 +292,7 @@ def test_a_proxy_that_stays_up_hides_dead_brokers_from_probes():
 
 def test_after_a_restart_probes_test_the_brokers_again():
     world = moved_automatically(proxy=True)
-    do(world, "cluster.crash", cluster="a", clients=False)
+    do(world, "cluster.crash", cluster="a", clients=False, fault="process")
     world.run(50 * SECOND)
     assert [row["peer"] for row in rows(world, "failover.started")] == ["b"]
 
@@ -304,7 +311,7 @@ def test_a_proxy_without_brokers_attracts_a_move():
     )
     do(world, "cluster.crash", cluster="b", proxy=True)
     world.run(5 * SECOND)
-    do(world, "cluster.crash", cluster="a")
+    do(world, "cluster.crash", cluster="a", fault="process")
     world.run(20 * SECOND)
     assert [row["peer"] for row in rows(world, "failover.started")] == ["b"]
     assert not [row for row in rows(world, "message.delivered") if row["at_us"] > 5 * SECOND]

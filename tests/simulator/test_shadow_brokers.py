@@ -295,18 +295,24 @@ def test_hazard_a_shadow_deletes_ledgers_that_it_shares():
 # --- reads by place
 
 
+def reset_and_wait(world):
+    """Reset the shadow's subscription; its consumer is back after 100 ms."""
+    do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
+    world.run(world.now_us + 200_000)
+
+
 def test_an_entry_leaves_the_cache_after_a_second():
     world = shadowed()
     publish(world, 2)
     world.run(3 * SECOND)
-    do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
+    reset_and_wait(world)
     assert shadow_summary(world)["reads"] == {"cache": 0, "bookies": 4, "offload": 0, "bookie_bytes": 4000}
-    do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
+    reset_and_wait(world)
     assert shadow_summary(world)["reads"]["cache"] == 2
 
 
 def test_without_read_caching_every_read_goes_to_the_bookies():
     world = shadowed(options="cacheReadsFromBookies: false")
     publish(world, 2)
-    do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
+    reset_and_wait(world)
     assert shadow_summary(world)["reads"]["bookies"] == 4

@@ -29,6 +29,7 @@ from tests.simulator import test_counting_cases, test_counting_causes, test_coun
 from tests.simulator.engine_runs import run as run_text
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_acknowledgement_sync import MOVE, body
+from tests.simulator.test_cumulative_ack_across_clusters import NEW_CLIENT, UNLOADS, blue_green, probed
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
 from tests.simulator.test_migration import run as migrate
 from tests.simulator.test_operator_commands import TEXTS as OPERATOR_TEXTS
@@ -136,6 +137,14 @@ def worlds() -> dict[str, World]:
             world.run()
     made |= {name: run_text(text, until="8s", family="tenant-migration") for name, text in SYNC_TEXTS.items()}
     made |= {f"operator-{name}": run_text(text, until="12s") for name, text in OPERATOR_TEXTS.items()}
+    made |= {
+        "dropped-and-back": probed(),
+        "dropped-and-covered": probed(a=10, b=9, back="false", commands=UNLOADS + NEW_CLIENT),
+        "dropped-and-delivered": probed(a=20, b=9, back="false", commands=UNLOADS + NEW_CLIENT),
+        "dropped-batches": probed(producer=", batch: 5"),
+        "dropped-in-partitions": probed(partitions=", partitions: 3"),
+        "dropped-in-green": blue_green(),
+    }
     return made | {
         name: migrate(*commands, base=base, until="20s") for name, (commands, base) in MIGRATIONS.items()
     }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pyroaring import BitMap
+
 from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
@@ -20,8 +22,6 @@ from simulator.system.system import System
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from pyroaring import BitMap
-
     from simulator.kernel.links import Link
     from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
     from simulator.protocols.pulsar.creation.start_check import CheckedStart
@@ -141,6 +141,7 @@ class Runtime(System):
         "acknowledged",
         "delivered",
         "settled",
+        "dropped",
         "subscriptions",
         "marker_count",
         "windows",
@@ -187,6 +188,9 @@ class Runtime(System):
         # subscription -> BitMap of message numbers delivered to the application
         self.delivered: dict[str, BitMap] = {}
         self.settled: dict[str, BitMap] = {}  # subscription -> BitMap of message numbers expired or skipped
+        # (subscription, cluster) -> messages whose latest copy there the client dropped because of its
+        # cumulative ack in another cluster
+        self.dropped: dict[tuple[str, str], BitMap] = {}
         self.subscriptions: dict[str, SubscriptionSpec] = dict(scenario.subscriptions)
         self.lookup = LookupService(self)
         self.migrations: list[MigrationOfTenant] = []  # in the order of their start
@@ -290,6 +294,12 @@ class Runtime(System):
         """The window of the subscription's latest failover when its target is this cluster."""
         window = self.windows.get(subscription)
         return window if window is not None and window.target == cluster else None
+
+    def dropped_by_client(self, subscription: str, cluster: str, message: int) -> None:
+        """A client dropped a message because of its cumulative ack in another cluster."""
+        self.dropped.setdefault((subscription, cluster), BitMap()).add(message)
+        if (window := self.window_into(cluster, subscription)) is not None:
+            window.settled(message)
 
     def take_messages(self, count: int) -> int:
         """Reserve `count` consecutive message numbers; returns the first."""

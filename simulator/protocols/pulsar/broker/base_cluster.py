@@ -59,6 +59,7 @@ class BaseCluster(Generic[TopicT]):
         self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")
         self.crashed_at_us: int | None = None
         self.proxy_up = False  # its brokers are down, and a proxy in front of them accepts connections
+        self.fault = HOST  # of the latest crash
 
     def _first_ledger(self) -> int:
         return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
@@ -163,7 +164,7 @@ class BaseCluster(Generic[TopicT]):
                 topic.unload("crash", seq, clean=False, delivered=delivered)
                 for audience in topic.audiences.values():
                     audience.region_down()
-        self.state = state
+        self.state, self.fault = state, fault
         self.runtime.recount(self.name)
         for other in self.runtime.clusters.values():
             for remote in other.topics.values():

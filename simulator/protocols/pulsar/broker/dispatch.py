@@ -177,6 +177,11 @@ class Dispatcher:
         """The event's dispatch limit is reached: continue at this instant, before any other event."""
         self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self.dispatch, cause)
 
+    @property
+    def reading(self) -> list[Session]:
+        """The sessions that a reset disconnects (`disconnectActiveConsumers`)."""
+        return list(self.sessions)
+
     # --- batched fast path
 
     @property
@@ -319,6 +324,10 @@ class SingleActiveDispatcher(Dispatcher):
             self.active.consumer.forget(self.active)
         self.unacked = 0
         super().restart_reading(cause)
+
+    @property
+    def reading(self) -> list[Session]:
+        return [] if self.active is None else [self.active]
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
         self.unacked = max(0, self.unacked - len(acked))

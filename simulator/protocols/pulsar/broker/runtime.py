@@ -16,3 +16,11 @@ class BrokerRuntime(Runtime):
     __slots__ = ()
 
     clusters: dict[str, Cluster]
+
+    def delivered_after_drop(self, subscription: str, cluster: str, topic: str, message: int) -> None:
+        """A message is delivered that a client may have dropped before."""
+        dropped = self.dropped.get((subscription, cluster))
+        if dropped is not None and message in dropped:
+            dropped.remove(message)
+            if (window := self.window_into(cluster, subscription)) is not None:
+                window.cursor_reset(self.clusters[cluster].topics[topic])

@@ -124,8 +124,8 @@ class ConsumerOfSession(Protocol):
     def forget(self, session: Any) -> None:
         """The broker reads again: drop the session's queued messages."""
 
-    def forget_cumulative(self, place: tuple[str, str]) -> None:
-        """The cursor was reset: earlier cumulative acks no longer count."""
+    def flush_and_clean(self, topic: str) -> None:
+        """The client seeks or is redirected: it forgets its last cumulative ack of the topic."""
 
     def disconnected(self, session: Any, reason: str, cause: int) -> None:
         """The broker ended the session."""

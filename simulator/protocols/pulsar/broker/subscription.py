@@ -276,11 +276,18 @@ class Subscription:
             "rollover",
         )
 
-    def reset(self, mark_delete: int, reason: str, cause: int) -> None:
-        """A seek or an operator's reset: ranges and batch sets are cleared, and no Update follows.
+    def reset(self, mark_delete: int, reason: str, cause: int, seeks: bool = False) -> None:
+        """An administrator's reset or a client's seek: ranges and batch sets are cleared, no Update follows.
 
-        The source is `ManagedCursorImpl.asyncResetCursor`.
+        Both disconnect the consumers that may read, which reconnect (`resetCursorInternal`). A client that
+        seeks forgets its last cumulative ack, others drop what it covers. The source is
+        `ManagedCursorImpl.asyncResetCursor`.
         """
+        for session in self.dispatcher.reading:
+            self.dispatcher.remove(session, cause)
+            session.consumer.disconnected(session, "reset", cause)
+            if seeks:
+                session.consumer.flush_and_clean(self.topic.name)
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
         self.border.put(mark_delete)
@@ -288,8 +295,6 @@ class Subscription:
         if self.sender is not None:
             self.sender.reset_by(seq)
         self.writer.write(seq)
-        for session in self.dispatcher.sessions:
-            session.consumer.forget_cumulative(self.topic.place)
         self.dispatcher.restart_reading(seq)
         if (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None:
             window.cursor_reset(self.topic)

@@ -2,8 +2,14 @@
 
 Rules (PersistentAcknowledgmentsGroupingTracker): acks are grouped for `acknowledgmentGroupTime`. A group of
 1,000 entries acknowledged individually is sent at once. Acks not yet sent are lost with the client, and
-without grouping an ack without a connection fails. The client drops messages redelivered at or below its last
-cumulative ack.
+without grouping an ack without a connection fails.
+
+The client drops what it receives at or below its last grouped cumulative ack, and grants its permit again
+(`ConsumerImpl.messageReceived`, `isDuplicate`). That ack is a ledger and an entry without a cluster, one for
+each topic or partition, and survives every reconnect. A client that connects to another cluster therefore
+drops messages there that nobody has acknowledged, while the ledgers of that cluster are not higher
+(apache/pulsar#25291). Only a seek of the client itself clears it, and a redirect of a blue-green migration
+(`flushAndClean`). A dropped message stays in the broker's backlog until a later cumulative ack covers it.
 
 The timer has a grid of instants. Under `ackGroupPhase: aligned` it starts when the client connects. Under
 `drawn` it is that of the Java client: its constructor starts the timer before the subscribe reaches the
@@ -15,7 +21,7 @@ it has ended: `ackGroupDrift` later than the grid of a fixed rate.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,6 +30,7 @@ from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.delivery import Delivery
 from simulator.protocols.pulsar.client.message_keys import Ack, MessageKey, Place
 from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
+from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -33,14 +40,27 @@ if TYPE_CHECKING:
 ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
 _WHOLE_ENTRY = 1 << 62  # greater than every batch index
 
+_DROPPED = CODE["message.dropped"]
+
 Instants = TypeVar("Instants", int, np.ndarray)
+
+
+class LastCumulativeAck(NamedTuple):
+    """A client's last grouped cumulative ack of a topic, as the client remembers it.
+
+    `position`: (ledger, entry, batch_index or `_WHOLE_ENTRY`). `cluster`: number of the cluster where it was
+    given, which the client does not keep.
+    """
+
+    position: tuple[int, int, int]
+    cluster: int
 
 
 class AckGroup:
     """The pending acks of one consumer, and the last cumulative acks.
 
-    `timed`: whether the timer runs that sends the pending acks. `acknowledged_to`: by topic the last
-    cumulative ack, (index, batch_index or `_WHOLE_ENTRY`).
+    `timed`: whether the timer runs that sends the pending acks. `acknowledged_to`: by topic or partition the
+    last cumulative ack.
     """
 
     __slots__ = (
@@ -68,7 +88,7 @@ class AckGroup:
         self._begun_us = 0  # when the timer was started
         self._keeps_timer = self._drawn  # a connect does not start it again
         self.waiting = WaitingAcks()
-        self.acknowledged_to: dict[Place, tuple[int, int]] = {}
+        self.acknowledged_to: dict[str, LastCumulativeAck] = {}
         self.timed = False
         self._batches: dict[tuple[Place, int], bool] = {}  # pending entries of several messages
         self._batched = 0  # number of their messages
@@ -153,23 +173,31 @@ class AckGroup:
     def acknowledged_up_to(self, delivery: Delivery, seq: int) -> None:
         """The application acknowledged cumulatively up to this message; the last row is `seq`."""
         if self._consumer.spec.acknowledgment_group_time_us:
-            self._note_cumulative(delivery.key)
+            self._note_cumulative(delivery)
         if self._dropped:
             self._acknowledge_dropped(delivery.key, seq)
 
-    def _note_cumulative(self, key: MessageKey) -> None:
-        """Record that messages redelivered up to here are duplicates for the client.
+    def _note_cumulative(self, delivery: Delivery) -> None:
+        """Record that messages received at or below this position are duplicates for the client.
 
-        Without batch-index acks they are so up to the entry before.
+        It only rises (`LastCumulativeAck.update`). Without batch-index acks it is the entry before, until all
+        messages of the entry are acknowledged.
         """
-        place, index, batch_index = key
-        whole = batch_index == NULL or (place, index) not in self._incomplete
-        upto = (
-            (index, _WHOLE_ENTRY if batch_index == NULL else batch_index)
-            if whole or self._consumer.spec.batch_index_acknowledgment
-            else (index - 1, _WHOLE_ENTRY)
-        )
-        self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
+        place, index, batch_index = delivery.key
+        cluster, (ledger, entry) = delivery.about[0], delivery.about[6:8]
+        received = delivery.received
+        if batch_index == NULL or self._is_last_of_batch(received.message, batch_index):
+            upto = (ledger, entry, _WHOLE_ENTRY)
+        elif self._consumer.spec.batch_index_acknowledgment:
+            upto = (ledger, entry, batch_index)
+        else:
+            upto = (ledger, entry - int((place, index) in self._incomplete), _WHOLE_ENTRY)
+        last = self.acknowledged_to.get(place[1])
+        if last is None or upto > last.position:
+            self.acknowledged_to[place[1]] = LastCumulativeAck(upto, cluster)
+
+    def _is_last_of_batch(self, message: int, batch_index: int) -> bool:
+        return batch_index + 1 == self._consumer.runtime.messages.batch[message - batch_index]
 
     def _acknowledge_dropped(self, upto: MessageKey, seq: int) -> None:
         """Acknowledge dropped messages: a cumulative ack is a position and covers those below it."""
@@ -188,16 +216,44 @@ class AckGroup:
         key = new_tuple(MessageKey, (session.topic.place, index, batch_index))
         if key in self.waiting:
             return True
-        upto = self.acknowledged_to.get(key.place)
-        if upto is None or (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) > upto:
+        last = self.acknowledged_to.get(session.topic.name)
+        if last is None:
+            return False
+        part = _WHOLE_ENTRY if batch_index == NULL else batch_index
+        if (*session.topic.log.position(index), part) > last.position:
             return False
         self._dropped[key] = received
+        self._note_dropped(received, last)
         return True
 
-    def forget_cumulative(self, place: Place) -> None:
-        """After a seek: acknowledged messages are delivered again."""
-        self.acknowledged_to.pop(place, None)
-        self.forget_dropped(place)
+    def _note_dropped(self, received: ReceivedMessage, last: LastCumulativeAck) -> None:
+        session, index, message, batch_index, _redelivery, cause = received
+        runtime, subscription = self._consumer.runtime, session.subscription
+        about = session.about(index, message, batch_index)
+        runtime.emit((_DROPPED, runtime.now_us, cause, *about, last.cluster, *last.position[:2]))
+        if last.cluster != session.topic.cluster.number:
+            runtime.dropped_by_client(subscription.name, session.topic.cluster.name, message)
+
+    def flush_and_clean(self, topic: str) -> None:
+        """A seek of the client, or a redirect by blue-green migration.
+
+        Pending acks of the topic are sent, or lost without a connection, and its last cumulative ack is
+        forgotten.
+        """
+        self.send()
+        if self.waiting:
+            kept = {key: ack for key, ack in self.waiting.by_key().items() if key.place[1] != topic}
+            self._clear_waiting()
+            self._put_back(kept)
+        self.acknowledged_to.pop(topic, None)
+        self._dropped = {key: one for key, one in self._dropped.items() if key.place[1] != topic}
+
+    def _put_back(self, acks: dict[MessageKey, Ack]) -> None:
+        for key, ack in acks.items():
+            if key.batch_index == NULL:
+                self.waiting.put(key, ack)
+            else:
+                self._add_of_batch(key, ack)
 
     def forget_dropped(self, place: Place) -> None:
         """The broker reads that topic again: dropped messages are redelivered."""
@@ -272,10 +328,6 @@ class AckGroup:
             ):
                 waiting[key] = ack
         self._clear_waiting()
-        for key, ack in waiting.items():
-            if key.batch_index == NULL:
-                self.waiting.put(key, ack)
-            else:
-                self._add_of_batch(key, ack)
+        self._put_back(waiting)
         for place, acks in groups.items():
             sessions[place].subscription.acknowledge(acks)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.broker.session import Session
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.creation import clients
-from simulator.protocols.pulsar.migration.blue_green import sent_on
+from simulator.protocols.pulsar.migration.blue_green import clear_cumulative_ack, sent_on
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -52,7 +52,10 @@ def subscribed(consumer: Consumer, cause: int) -> None:
     complete = cluster.up
     if cluster.up:
         if consumer.resolver is None:
-            cluster = runtime.blue_green.instead(cluster, consumer, spec.topic, cause)
+            here, cluster = cluster, runtime.blue_green.instead(cluster, consumer, spec.topic, cause)
+            if cluster is not here:
+                for name in tuple(consumer.acks.acknowledged_to):
+                    clear_cumulative_ack(runtime, consumer, name)
             clients.find_topic(consumer, cluster, spec.topic, cause)
         complete = cluster.shape(spec.topic) is not None
     for topic in cluster.client_parts(spec.topic) if cluster.up else ():
@@ -102,6 +105,8 @@ def _subscribe(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: 
         there, cause = sent_on(consumer.runtime, consumer, topic, cause)
         if there is None:
             return False
+        if there is not topic:
+            clear_cumulative_ack(consumer.runtime, consumer, topic.name)
         topic = there
     if not topic.loaded:
         return False

@@ -22,7 +22,7 @@ from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.protocols.pulsar.client.delivery import Delivery
 from simulator.protocols.pulsar.client.delivery_time import MessagesInDelivery
 from simulator.protocols.pulsar.client.held_messages import HeldMessages
-from simulator.protocols.pulsar.client.message_keys import MessageKey, Place
+from simulator.protocols.pulsar.client.message_keys import MessageKey
 from simulator.protocols.pulsar.client.redelivery import RedeliveryRequests
 from simulator.protocols.pulsar.client.selections import ACKNOWLEDGED, HELD, NEGATIVE, Selections
 from simulator.protocols.pulsar.events import CODE
@@ -260,9 +260,9 @@ class Consumer:
         session.queued -= dropped
         session.permits += dropped
 
-    def forget_cumulative(self, place: Place) -> None:
-        """The subscription was reset: messages acknowledged cumulatively are delivered again."""
-        self.acks.forget_cumulative(place)
+    def flush_and_clean(self, topic: str) -> None:
+        """The client seeks or is redirected: it forgets its last cumulative ack of the topic."""
+        self.acks.flush_and_clean(topic)
 
     def disconnected(self, session: Session, reason: str, cause: int) -> None:
         """The broker disconnected the session; the client, if it runs, retries."""
@@ -271,6 +271,20 @@ class Consumer:
         self.forget(session)
         if self.state in ALIVE:
             connecting.retry(self)
+
+    def change_cluster(self, cluster: str, cause: int) -> None:
+        """The service URL is another cluster's: its connections close, and it retries there.
+
+        The client stays the same, with its last cumulative acks. One that waits for a retry keeps its time.
+        """
+        self.cluster_name = cluster
+        self.last_seq = max(self.last_seq, cause)
+        for broker in self.asking.values():
+            broker.admissions.forget_client(self)
+        self.asking.clear()
+        for session in tuple(self.sessions.values()):
+            session.subscription.dispatcher.remove(session, cause)
+            self.disconnected(session, "switched", cause)
 
     def reconnect(self, epoch: int) -> None:
         """The timer of `connecting.retry`."""
@@ -336,6 +350,8 @@ class Consumer:
             if window is not None and window.target == topic.cluster.name:
                 window.delivered(message, topic.name, index)
         runtime.delivered[subscription.name].add(message)
+        if runtime.dropped:
+            runtime.delivered_after_drop(subscription.name, topic.cluster.name, topic.name, message)
         key = new_tuple(MessageKey, (topic.place, index, batch_index))
         delivery = self.unacked[key] = new_tuple(Delivery, (received, seq, key, about))
         if self.redelivery.requested:

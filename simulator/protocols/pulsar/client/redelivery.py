@@ -1,9 +1,14 @@
 """How a consumer requests redelivery: negative acks and ack timeouts, and when requests are sent.
 
 Rules: in Shared and Key_Shared, single messages are requested, each at its instant. Otherwise a request
-covers everything unacknowledged, so the number of requests matters. The client then works in rounds, three in
-a delay, and sends one request for all that is due (NegativeAcksTracker). Earlier deliveries do not time out
-after it, because everything is redelivered (UnAckedMessageTracker.clear).
+covers everything unacknowledged, so the number of requests matters. Earlier deliveries do not time out after
+it, because everything is redelivered (UnAckedMessageTracker.clear).
+
+When the client sends these requests depends on its release (option `negativeAckTracker`). Since PIP-393 a
+negative ack is due after the delay, and its due time in epoch milliseconds loses its lowest
+`negativeAckPrecisionBitCnt` bits. The client's timer runs out a delay after the first negative ack, then at
+the earliest due time, and each time sends one request for all that is due (`NegativeAcksTracker.add`,
+`triggerRedelivery`). Before, the client worked in rounds, three in a delay.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyroaring import BitMap
 
 from simulator.protocols.pulsar.client.selections import NEGATIVE
+from simulator.protocols.pulsar.markers.entries import EPOCH_MS
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.consumer import Consumer
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.message_keys import MessageKey, Place
 
 _ROUNDS_IN_A_DELAY = 3
+BITMAP, ROUNDS = "bitmap", "rounds"
+"""The client's tracker: since PIP-393, and before."""
 _ONE_BY_ONE = ("Shared", "Key_Shared")
 
 
@@ -42,7 +50,15 @@ class RedeliveryRequests:
     message, too. `negatively_acknowledged`: numbers of messages.
     """
 
-    __slots__ = ("_consumer", "_rounds", "_untimed", "negatively_acknowledged", "requested")
+    __slots__ = (
+        "_consumer",
+        "_due",
+        "_rounds",
+        "_tracker",
+        "_untimed",
+        "negatively_acknowledged",
+        "requested",
+    )
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
@@ -50,11 +66,15 @@ class RedeliveryRequests:
         self.negatively_acknowledged = BitMap()
         self._untimed: dict[Place, int] = {}  # deliveries before this row no longer time out
         self._rounds: dict[Place, Rounds] = {}
+        self._tracker = consumer.runtime.option("negativeAckTracker")
+        # by topic, and by due time in epoch ms, the newest negative ack; a timer runs while any is due
+        self._due: dict[Place, dict[int, tuple[Delivery, int]]] = {}
 
     def clear(self) -> None:
         """The process was killed."""
         self.requested.clear()
         self._rounds.clear()
+        self._due.clear()
 
     def expect_ack(self, key: MessageKey, seq: int) -> None:
         """The application received the message by row `seq`: check later whether it was acknowledged."""
@@ -85,6 +105,8 @@ class RedeliveryRequests:
         due_us = runtime.now_us + consumer.spec.redelivery_delay_us
         if received.session.subscription.type in _ONE_BY_ONE:
             runtime.schedule(due_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
+        elif self._tracker == BITMAP:
+            self._request_when_due(delivery, seq, due_us)
         else:
             self._request_in_round(delivery, seq, due_us)
 
@@ -93,6 +115,34 @@ class RedeliveryRequests:
         epoch, delivery, seq = argument
         if epoch == self._consumer.epoch:
             self._request(delivery, seq)
+
+    def _request_when_due(self, delivery: Delivery, seq: int, due_us: int) -> None:
+        """Add a negative ack at its due time, and start the topic's timer if it does not run."""
+        consumer, place = self._consumer, delivery.key.place
+        bits = consumer.spec.negative_ack_precision_bits
+        due_ms = (EPOCH_MS + due_us // 1000) >> bits << bits
+        starts = place not in self._due
+        self._due.setdefault(place, {})[due_ms] = (delivery, seq)
+        if starts:
+            consumer.runtime.schedule(due_us, consumer.rank, self.timer_over, (consumer.epoch, place))
+
+    def timer_over(self, argument: tuple[int, Place]) -> None:
+        """Send one request for all that is due, and start the timer for the next due time."""
+        epoch, place = argument
+        consumer = self._consumer
+        if epoch != consumer.epoch:
+            return
+        pending, now_us = self._due[place], consumer.runtime.now_us
+        now_ms = EPOCH_MS + now_us // 1000
+        over = sorted(due_ms for due_ms in pending if due_ms <= now_ms)
+        requests = [pending.pop(due_ms) for due_ms in over]
+        if pending:
+            next_us = now_us + (min(pending) - now_ms) * 1000
+            consumer.runtime.schedule(next_us, consumer.rank, self.timer_over, argument)
+        else:
+            del self._due[place]
+        if requests:
+            self._request(*requests[-1])
 
     def _request_in_round(self, delivery: Delivery, seq: int, due_us: int) -> None:
         """Add a delivery to the first round in which it is due.

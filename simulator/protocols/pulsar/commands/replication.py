@@ -161,9 +161,7 @@ def _may_expire(replicator: Replicator, age_us: int) -> bool:
 def _expire_messages(found: list[Replicator], limit_us: int, cause: int) -> Iterator[int]:
     for replicator in found:
         replicator.catch_up()
-        last = yield from retention.newest_published_before(
-            replicator.topic, replicator.cursor.mark_delete, limit_us
-        )
+        last = retention.newest_published_before(replicator.topic, replicator.cursor.mark_delete, limit_us)
         yield from _pass_over(replicator, last, "expire-messages", cause)
 
 

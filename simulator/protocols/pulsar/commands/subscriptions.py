@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.commands.named import (
     topics_of,
 )
 from simulator.protocols.pulsar.failover.failover import AutomaticFailover, Failover
-from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage import message_finder, retention
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
 from simulator.system.commanding import Begin, Handler
@@ -31,24 +31,22 @@ def reset(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.reset: to a position, an end of the log, or an instant of publishing."""
     subscriptions = subscriptions_of(runtime, arguments)
     targets = [_reset_target(subscription, arguments) for subscription in subscriptions]
-    runtime.in_portions(_reset(subscriptions, targets, begin()))
+    runtime.in_portions(_reset(subscriptions, targets, begin(), arguments["by"] == "client"))
 
 
-def _reset(subscriptions: list[Subscription], targets: list[int], cause: int) -> Iterator[int]:
+def _reset(subscriptions: list[Subscription], targets: list[int], cause: int, seeks: bool) -> Iterator[int]:
     for subscription, mark_delete in zip(subscriptions, targets, strict=True):
         if mark_delete > subscription.cursor.mark_delete:
             yield from retention.pass_over(subscription, mark_delete, "message.skipped", cause, "reset")
-        subscription.reset(mark_delete, "reset", cause)
+        subscription.reset(mark_delete, "reset", cause, seeks)
 
 
 def _reset_target(subscription: Subscription, arguments: dict) -> int:
     """The mark-delete index that a reset requests."""
     log = subscription.topic.log
     if "time_us" in arguments:
-        index = log.first_kept
-        while index < log.length and retention.published_us(subscription.topic, index) < arguments["time_us"]:
-            index += 1
-        return index - 1
+        found = message_finder.newest_before(subscription.topic, arguments["time_us"])
+        return log.first_kept - 1 if found is None else found
     position = arguments["position"]
     if position in ("earliest", "latest"):
         return log.first_kept - 1 if position == "earliest" else log.length - 1

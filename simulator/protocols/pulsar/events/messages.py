@@ -103,6 +103,16 @@ MESSAGES: tuple[EventType, ...] = (
         "its ledger was deleted",
     ),
     EventType(
+        174,
+        "message.dropped",
+        (*MESSAGE_OF, "peer", "to_ledger", "to_entry"),
+        "data",
+        (
+            "the client dropped it without ack: its position is not above to_ledger:to_entry, the client's "
+            "last cumulative ack, which it gave in peer"
+        ),
+    ),
+    EventType(
         81,
         "message.dispatched",
         (*MESSAGE_OF, "size_bytes", "duration_us"),

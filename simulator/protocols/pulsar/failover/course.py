@@ -22,7 +22,7 @@ COURSE_MOVES: dict[str, dict[str, str]] = {
     BEGUN: {
         DRAINING: "drained",
         CLOSING: "planned",
-        MOVED: "crash or auto: the consumers are killed",
+        MOVED: "crash: the consumers are killed; auto: those that run are redirected",
     },
     DRAINING: {CLOSING: "the target covers everything acknowledged, or the limit has passed"},
     CLOSING: {MOVED: "the last consumer has closed; or another failover kills it, and this one stays here"},
@@ -36,6 +36,10 @@ COURSE_MOVES: dict[str, dict[str, str]] = {
 
 class Kill(NamedTuple):
     """The consumers are killed and lose acks that they have not sent."""
+
+
+class Redirect(NamedTuple):
+    """The consumers that run close their connections, and connect to the target when they retry."""
 
 
 class StopProducers(NamedTuple):
@@ -53,10 +57,10 @@ class Close(NamedTuple):
 
 
 class Move(NamedTuple):
-    """The consumers start at the target, and so do the producers that move."""
+    """The consumers that are still at the source start at the target, and so do the producers that move."""
 
 
-Effect = Kill | StopProducers | Look | Close | Move
+Effect = Kill | Redirect | StopProducers | Look | Close | Move
 
 
 @dataclass(slots=True)
@@ -79,7 +83,7 @@ class Course:
         """The failover starts."""
         if self.mode in (CRASH, AUTO):
             self.become(MOVED)
-            return [Kill(), Move()]
+            return [Kill() if self.mode == CRASH else Redirect(), Move()]
         if self.mode == PLANNED:
             self.become(CLOSING)
             return [Close()]
@@ -121,12 +125,30 @@ PROBING_MOVES: dict[str, dict[str, str]] = {
 """The service that the clients use: for each the possible next one, and the reason for the move."""
 
 
+IN_USE, OTHER, BACK = "in use", "other", "back"
+"""The probes of one check, in order: the service in use, the one to move to, the primary."""
+
+
+class Probe(NamedTuple):
+    """Connect to a service."""
+
+    service: str
+
+
+class SwitchTo(NamedTuple):
+    """The clients move to a service."""
+
+    service: str
+
+
 @dataclass(slots=True)
 class Probing:
-    """Probes both services each `probeInterval`.
+    """The decisions of AutoClusterFailover, one check each `probeInterval`, one probe after the other.
 
-    `failed_us`: since when the service in use does not respond (failedTimestamp). `healthy_us`: since when
-    the primary responds again (recoverTimestamp).
+    A probe takes time: the instant that counts is the one after the probe of the service in use, and the one
+    before the probe for switching back (`probeAndUpdateServiceUrl`, `probeAndCheckSwitchBack`). `failed_us`:
+    since when the service in use does not respond (failedTimestamp). `healthy_us`: since when the primary
+    responds again (recoverTimestamp). `asked`: the probe that runs, None between checks.
     """
 
     failover_delay_us: int
@@ -135,33 +157,51 @@ class Probing:
     in_use: str = PRIMARY
     failed_us: int | None = None
     healthy_us: int | None = None
+    asked: str | None = None
+    asked_us: int = 0
 
-    def probed(self, up: dict[str, bool], now_us: int) -> str | None:
-        """Process the results of both services; returns the service to move to, None to stay."""
+    def check(self, now_us: int) -> Probe:
+        """A check begins."""
+        return self._ask(IN_USE, self.in_use, now_us)
+
+    def answered(self, up: bool, now_us: int) -> Probe | SwitchTo | None:
+        """The result of the probe that runs; returns the next probe, a move, or None: the check is over."""
+        asked, self.asked = self.asked, None
         other = next(iter(PROBING_MOVES[self.in_use]))
-        moves = self._failed_too_long(up[self.in_use], up[other], now_us)
-        if not moves and self.in_use == SECONDARY and self.switches_back:
-            moves = self._primary_is_healthy(up[PRIMARY], now_us)
-        if moves:
-            self.in_use = other
-        return other if moves else None
+        if asked == IN_USE and self._failed_too_long(up, now_us):
+            return self._ask(OTHER, other, now_us)
+        if asked == OTHER and up:
+            self.failed_us = None
+            return self._switch_to(other)
+        if asked == BACK:
+            return self._switch_to(PRIMARY) if self._primary_is_healthy(up) else None
+        if self.in_use == SECONDARY and self.switches_back:
+            return self._ask(BACK, PRIMARY, now_us)
+        return None
 
-    def _failed_too_long(self, up: bool, other_up: bool, now_us: int) -> bool:
+    def _ask(self, asked: str, service: str, now_us: int) -> Probe:
+        self.asked, self.asked_us = asked, now_us
+        return Probe(service)
+
+    def _switch_to(self, service: str) -> SwitchTo:
+        self.in_use = service
+        return SwitchTo(service)
+
+    def _failed_too_long(self, up: bool, now_us: int) -> bool:
         if up:
             self.failed_us = None
         elif self.failed_us is None:
             self.failed_us = now_us
-        elif now_us - self.failed_us >= self.failover_delay_us and other_up:
-            self.failed_us = None
-            return True
+        else:
+            return now_us - self.failed_us >= self.failover_delay_us
         return False
 
-    def _primary_is_healthy(self, up: bool, now_us: int) -> bool:
+    def _primary_is_healthy(self, up: bool) -> bool:
         if not up:
             self.healthy_us = None
         elif self.healthy_us is None:
-            self.healthy_us = now_us
-        elif now_us - self.healthy_us >= self.switch_back_delay_us:
+            self.healthy_us = self.asked_us
+        elif self.asked_us - self.healthy_us >= self.switch_back_delay_us:
             self.healthy_us = None
             return True
         return False

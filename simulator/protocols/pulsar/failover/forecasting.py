@@ -198,8 +198,15 @@ def undelivered(runtime: Pulsar, subscription: str, cluster: str, messages: BitM
     return (waiting & messages) - runtime.acknowledged[subscription] - runtime.settled[subscription]
 
 
+def deliverable(runtime: Pulsar, subscription: str, cluster: str, messages: BitMap) -> BitMap:
+    """The undelivered ones that the application will get: its client has not dropped them there."""
+    waiting = undelivered(runtime, subscription, cluster, messages)
+    dropped = runtime.dropped.get((subscription, cluster))
+    return waiting - dropped if dropped else waiting
+
+
 def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
-    """Number of messages that the subscription in the target can no longer deliver.
+    """Number of messages that the subscription in the target can no longer deliver, or its client drops.
 
     None of them was acknowledged, expired or skipped in any cluster.
     """
@@ -225,7 +232,7 @@ def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
                 if origin is not there and there.cluster.state != "lost"
             ),
         )
-        lost += len(open_ - undelivered(runtime, subscription, target, open_) - (coming - there.present))
+        lost += len(open_ - deliverable(runtime, subscription, target, open_) - (coming - there.present))
     return lost
 
 

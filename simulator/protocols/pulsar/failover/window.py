@@ -94,7 +94,7 @@ class FailoverWindow:
         for topic in self.runtime.clusters[self.target].topics.values():
             self.draining.look(topic)
         if self.caught_up_us is None and self.lost is None:
-            self.unsettled = forecasting.undelivered(
+            self.unsettled = forecasting.deliverable(
                 self.runtime, self.subscription, self.target, self.unsettled
             )
             self._note_caught_up()
@@ -103,7 +103,7 @@ class FailoverWindow:
         """An operator moved the target's cursor: entries that it covered may be delivered again."""
         self.draining.look_back(topic)
         if self.lost is None:
-            self.unsettled = forecasting.undelivered(self.runtime, self.subscription, self.target, self.held)
+            self.unsettled = forecasting.deliverable(self.runtime, self.subscription, self.target, self.held)
             if self.unsettled:
                 self.caught_up_us = None
             elif self.caught_up_us is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.session_roles import ConsumerOfSession
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic, ConsumerOfTopic
@@ -215,6 +216,7 @@ class BlueGreen:
 
     def _send_on(self, session: Session, cause: int) -> None:
         """Disconnect a consumer whose subscription is drained; it will connect to the topic in green."""
+        clear_cumulative_ack(self.runtime, session.consumer, session.topic.name)
         for migration in self.runtime.migrations:
             migration.redirected(session.topic, session.subscription.name, cause)
         seq = self.runtime.note(
@@ -227,6 +229,15 @@ class BlueGreen:
         )
         session.subscription.dispatcher.remove(session, seq)
         session.consumer.disconnected(session, "migrated", seq)
+
+
+def clear_cumulative_ack(runtime: BrokerRuntime, consumer: ConsumerOfSession, topic: str) -> None:
+    """A consumer is redirected: newer clients forget their last cumulative ack.
+
+    The source is `ConsumerImpl.setRedirectedClusterURI`.
+    """
+    if runtime.option("redirectClearsCumulativeAck"):
+        consumer.flush_and_clean(topic)
 
 
 def drained(subscription: Subscription | None) -> bool:

@@ -1,9 +1,9 @@
 """Whether it is safe to switch, in words with the numbers, and the cost of a switch now.
 
 Rules: reads, never writes. A switch is safe when the previous steps are complete, both clusters, the links
-and the LookupService work, no message waits longer than a second to be copied, and acknowledgements were
-synced lately. The cost is the forecast of a failover of each subscription at this instant: the figures if the
-source crashed now.
+and the LookupService work, no message waits longer than a second to be copied, acknowledgements were synced
+lately, and no running consumer would drop what the target delivers. The cost is the forecast of a failover of
+each subscription at this instant: the figures if the source crashed now.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from simulator.protocols.pulsar.migration.run import (
 from simulator.protocols.pulsar.migration.work import Condition
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
 
 LAG_MAX_US = 1_000_000
@@ -44,6 +45,7 @@ def to_switch(work: Work) -> list[Condition]:
         _copied(work),
         _needed(migration),
         _synced(migration),
+        _nothing_dropped(work),
     ]
 
 
@@ -107,6 +109,42 @@ def _synced(migration: MigrationOfStep) -> Condition:
     return Condition(
         not stale, "; ".join(stale) if stale else "acknowledgements were received within their period"
     )
+
+
+def _nothing_dropped(work: Work) -> Condition:
+    """Whether no running consumer keeps a cumulative ack that is not below the target's log.
+
+    Its client would drop messages of the target at or below it (apache/pulsar#25291).
+    """
+    runtime, run, found = work.runtime, work.run, []
+    for name in sorted(runtime.consumers):
+        consumer = runtime.consumers[name]
+        if consumer.spec.subscription not in work.migration.subscriptions:
+            continue
+        for topic in sorted(consumer.acks.acknowledged_to):
+            ledger, entry, _part = consumer.acks.acknowledged_to[topic].position
+            if topic not in work.target.topics:
+                continue
+            next_ledger, next_entry = _next_position(work.target.topics[topic], consumer.spec.subscription)
+            if (ledger, entry) >= (next_ledger, next_entry):
+                found.append(
+                    f"{name} keeps its cumulative ack of {ledger}:{entry} and would drop what {run.target} "
+                    f"delivers up to there, from {next_ledger}:{next_entry} on: restart it after the switch"
+                )
+    return Condition(
+        not found,
+        "; ".join(found) if found else "no running consumer keeps a cumulative ack above the target's log",
+    )
+
+
+def _next_position(topic: Topic, name: str) -> tuple[int, int]:
+    """The position of the entry that a subscription of the topic delivers next."""
+    log, subscription = topic.log, topic.subscriptions.get(name)
+    index = log.first_kept if subscription is None else subscription.cursor.mark_delete + 1
+    if index < log.length:
+        return log.position(index)
+    ledger, entry = log.last_confirmed
+    return ledger, entry + 1
 
 
 def only_forced(migration: MigrationOfStep) -> str | None:

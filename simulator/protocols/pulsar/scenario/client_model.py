@@ -71,6 +71,7 @@ class ConsumerSpec:
     acknowledgment_group_time_us: int = 100_000
     acknowledgment_group_phase_us: int | None = None
     negative_ack_redelivery_delay_us: int = 60_000_000
+    negative_ack_precision_bits: int = 8
     ack_timeout_us: int = 0
     hold: Selection | None = None
     negative_acknowledge: Selection | None = None

@@ -141,6 +141,17 @@ CONSUMERS = Section(
             attribute="negative_ack_redelivery_delay_us",
         ),
         Key(
+            "negativeAckPrecisionBitCnt",
+            "integer",
+            (
+                "bits that the due time of a negative ack loses, in milliseconds: 8 is up to 255 ms early; "
+                "for Exclusive and Failover, where one request covers several"
+            ),
+            attribute="negative_ack_precision_bits",
+            minimum=0,
+            maximum=32,
+        ),
+        Key(
             "ackTimeout",
             "duration",
             "an unacknowledged message is asked for again after this; 0s is off",

@@ -172,6 +172,16 @@ SETTINGS: tuple[Setting, ...] = (
         dynamic=False,
     ),
     _own(
+        "managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis",
+        60_000,
+        "integer",
+        (
+            "a search by publish time leaves out ledgers that were closed earlier or later than its instant "
+            "by more than this; -1: it leaves out none, as before this setting"
+        ),
+        minimum=-1,
+    ),
+    _own(
         "maxUnackedMessagesPerConsumer",
         50000,
         "integer",
@@ -394,6 +404,25 @@ OPTIONS: tuple[Setting, ...] = (
         (
             "before PIP-433: a broker refuses to create a partition whose partitioned topic does not exist "
             "(PIP-414); false: it makes a plain topic of that name"
+        ),
+    ),
+    _own(
+        "negativeAckTracker",
+        "bitmap",
+        "choice",
+        (
+            "when a client of Exclusive or Failover requests redelivery after negative acks: bitmap, each "
+            "when it is due (PIP-393; 4.0.4 has it, 4.0.1 does not), or rounds, three in a delay (before)"
+        ),
+        ("bitmap", "rounds"),
+    ),
+    _own(
+        "redirectClearsCumulativeAck",
+        True,
+        "boolean",
+        (
+            "a client that a blue-green migration redirects forgets its last cumulative ack (#23693, "
+            "4.0.4 has it, 4.0.1 does not); false: it drops messages of green that are not above it"
         ),
     ),
     *SHADOW_OPTIONS,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.storage import message_finder
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
@@ -272,19 +273,19 @@ def _pass_over(
 
 
 def expire(topic: TopicOfLog) -> Iterator[int]:
-    """TTL: move each cursor past its oldest entries while they are expired, in portions.
+    """TTL: move each cursor to where the search for expired messages ends, in portions.
 
-    It triggers no Update.
+    It triggers no Update. In a log that is not in the order of publish times this passes messages that are
+    not expired, or stops before some that are (`message_finder`).
     """
     ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
         return
-    limit_us = topic.runtime.now_us - ttl_us
     for subscription in tuple(topic.subscriptions.values()):
         if may_expire(subscription, ttl_us):
-            yield from expire_published_before(subscription, limit_us, NULL)
+            yield from expire_published_before(subscription, topic.runtime.now_us - ttl_us, NULL)
     for replicator in topic.replicators.values():
-        _expire_for(replicator, limit_us)
+        _expire_for(replicator)
 
 
 def may_expire(subscription: SubscriptionOfLog, ttl_us: int) -> bool:
@@ -296,8 +297,8 @@ def may_expire(subscription: SubscriptionOfLog, ttl_us: int) -> bool:
 
 
 def expire_published_before(subscription: SubscriptionOfLog, limit_us: int, cause: int) -> Iterator[int]:
-    """Expire a subscription's oldest entries that were published before an instant, in portions."""
-    last = yield from newest_published_before(subscription.topic, subscription.cursor.mark_delete, limit_us)
+    """Expire up to where the search for entries that were published before an instant ends, in portions."""
+    last = newest_published_before(subscription.topic, subscription.cursor.mark_delete, limit_us)
     yield from expire_to(subscription, last, cause)
 
 
@@ -308,19 +309,21 @@ def expire_to(subscription: SubscriptionOfLog, last: int, cause: int) -> Iterato
         subscription.pass_over_to(last, "expiry", cause)
 
 
-def newest_published_before(
-    topic: TopicInCluster, mark_delete: int, limit_us: int
-) -> Generator[int, None, int]:
-    """The last entry after `mark_delete` that was published before an instant; `mark_delete` without one.
+def newest_published_before(topic: TopicOfLog, mark_delete: int, limit_us: int) -> int:
+    """The index to which expiry of what was published before an instant moves a cursor.
 
-    It stops at the first that was not. Yields between portions.
+    It is `mark_delete` where nothing is expired (`PersistentMessageExpiryMonitor.expireMessages`).
     """
-    last = mark_delete
-    while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
-        last += 1
-        if last % LOOKED_AT_ONCE == 0:
-            yield LOOKED_AT_ONCE // 10
-    return last
+    log = topic.log
+    if log.length <= log.first_kept:
+        return mark_delete
+    ledger = log.position(min(max(mark_delete, log.first_kept), log.length - 1))[0]
+    found = (
+        mark_delete,
+        message_finder.last_of_expired_ledgers(topic, ledger, topic.runtime.now_us - limit_us),
+        message_finder.newest_before(topic, limit_us),
+    )
+    return max(index for index in found if index is not None)
 
 
 def nearly_caught_up(topic: TopicInCluster, cursor: Cursor, ttl_us: int) -> bool:
@@ -333,19 +336,17 @@ def nearly_caught_up(topic: TopicInCluster, cursor: Cursor, ttl_us: int) -> bool
     return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
         oldest >= topic.log.length
         or not patience_us
-        or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
+        or message_finder.published_us(topic, oldest) + patience_us >= topic.runtime.now_us
     )
 
 
-def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
-    """Expire a replication cursor's oldest entries (replicateEntries)."""
+def _expire_for(replicator: ReplicatorOfLog) -> None:
+    """Expire a replication cursor's oldest entries (PersistentReplicator.expireMessages)."""
     replicator.settle()
     topic, cursor = replicator.topic, replicator.cursor
     if nearly_caught_up(topic, cursor, topic.hot.ttl_us):
         return
-    last = cursor.mark_delete
-    while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
-        last += 1
+    last = newest_published_before(topic, cursor.mark_delete, topic.runtime.now_us - topic.hot.ttl_us)
     first = cursor.mark_delete + 1
     if replicator.connected:
         first = max(first, replicator.read_index)  # entries read before are on the wire
@@ -405,13 +406,3 @@ def after_skipping(topic: TopicInCluster, cursor: Cursor, count: int) -> Generat
         if index % LOOKED_AT_ONCE == 0:
             yield LOOKED_AT_ONCE // 10
     return index
-
-
-def published_us(topic: TopicInCluster, index: int) -> int:
-    """When the entry's producer published it: the start of its TTL in every cluster."""
-    record = topic.log.records[index]
-    return (
-        topic.runtime.markers[-record - 1].published_us
-        if record < 0
-        else topic.runtime.messages.published_us[record]
-    )

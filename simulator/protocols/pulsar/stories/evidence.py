@@ -193,6 +193,10 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
     ("lost", "update.applied"): _applied,
     ("lost", "cursor.recovered"): _passed,
     ("lost", "ledger.trimmed"): lambda case, row: f"{row['cluster']} deletes ledger {row['ledger']}.",
+    ("lost", "message.dropped"): lambda case, row: (
+        f"{row['client']} drops it at {_at(row)}: its last cumulative acknowledgement, in {row['peer']}, is "
+        f"{_to(row)}."
+    ),
     ("lost", "message.removed"): lambda case, row: f"{row['cluster']} deletes it.",
     ("lost", "cluster.lost"): lambda case, row: f"{row['cluster']} is lost permanently.",
     ("lost", "replicator.removed"): lambda case, row: f"{row['cluster']} stops replicating to {row['peer']}.",

@@ -112,6 +112,13 @@ LOSSES: dict[str, tuple[str, str]] = {
         "They were not replicated to {to}, and will not be any more.",
     ),
     "removed": ("Deleted in {to}", "{to} had deleted them before they were delivered."),
+    "dropped_by_client": (
+        "Dropped by the client",
+        (
+            "{to} sent them, and the client dropped them: their positions are not above its last cumulative "
+            "acknowledgement, which it gave in another region."
+        ),
+    ),
 }
 
 WHY: dict[tuple[str, str], str] = {
@@ -263,6 +270,10 @@ WHY: dict[tuple[str, str], str] = {
         "carries a position in {to}, and everything up to it counts as acknowledged."
     ),
     ("removed", "ledger-deleted"): "{to} deleted the part of the log that held it.",
+    ("dropped_by_client", "ack-of-another-cluster"): (
+        "The client kept its last cumulative acknowledgement from another region. It compares only ledger "
+        "and entry, so it dropped this message of {to} as acknowledged and granted its permit again."
+    ),
     ("removed", "cluster-lost"): "{to} was lost permanently, and its copy with it.",
     ("never_replicated", "cluster-lost"): "The region that should have sent it was lost permanently.",
     ("never_replicated", "not-replicated-there"): "The region that holds it does not replicate to {to}.",

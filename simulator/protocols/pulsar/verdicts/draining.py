@@ -46,7 +46,7 @@ def _covered_intervals(log: Log, cursor: Cursor, window: Window) -> list[Interva
     for start, end in _stretches(cursor, window):
         since = _covered_since(log, cursor, copies, start, end)
         gone = log.gone_seq[copies]
-        if (gone < since).any():
+        if (gone < np.minimum(since, end)).any():
             break
         if (latest := int(since.max(initial=start))) < end:
             found.append((latest, end))

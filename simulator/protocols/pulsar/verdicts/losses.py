@@ -3,8 +3,10 @@
 Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. A subscription is
 owed the messages above the position at which a consumer or an operator opened its cursor, in some cluster. An
 Update that opens a cursor owes no messages. Of the copies in the target the one removed last decides the
-cause of a loss. The row that closes a window is the next failover's: it stores and removes nothing, so it
-does not matter whether a comparison includes it.
+cause of a loss. A message that the client dropped at the target, because of its last cumulative ack in
+another cluster, is lost from the first drop on, unless it was delivered there after the last one. The row
+that closes a window is the next failover's: it stores and removes nothing, so it does not matter whether a
+comparison includes it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from simulator.protocols.pulsar.verdicts.read import NEVER
 from simulator.protocols.pulsar.verdicts.windows import Window
 from simulator.trace.registry import NULL
 
-_BEGAN_AFTER, _MOVED_PAST, _NEVER_REPLICATED, _REMOVED = range(len(LOST_CAUSES))
+_BEGAN_AFTER, _MOVED_PAST, _NEVER_REPLICATED, _REMOVED, _DROPPED = range(len(LOST_CAUSES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +119,35 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
     chosen = order[np.flatnonzero(np.diff(messages, append=NULL))]  # the last copy of each message
     began = np.isin(gone[chosen], cursor.created.seq)
     cause = np.where(removed[chosen] <= covered[chosen], _REMOVED, np.where(began, _BEGAN_AFTER, _MOVED_PAST))
-    why = np.array(["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted"], dtype=object)[
-        cause
-    ]
-    why[gone[chosen] == log.lost_seq] = "cluster-lost"
-    why[_not_replicated_from_update(facts, window, topic, log.message[rows][chosen], gone[chosen])] = (
+    message, since = log.message[rows][chosen], gone[chosen]
+    dropped = _dropped_since(facts, window, topic)[message]
+    cause = np.where(dropped < since, _DROPPED, cause)
+    why = np.array(
+        ["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted", "ack-of-another-cluster"],
+        dtype=object,
+    )[cause]
+    why[(since == log.lost_seq) & (cause == _REMOVED)] = "cluster-lost"
+    why[_not_replicated_from_update(facts, window, topic, message, since) & (cause == _MOVED_PAST)] = (
         "not-in-source"
     )
-    return Going(log.message[rows][chosen], gone[chosen], cause, why, log.seq[rows][chosen])
+    return Going(message, np.minimum(since, dropped), cause, why, log.seq[rows][chosen])
+
+
+def _dropped_since(facts: Facts, window: Window, topic: int) -> np.ndarray:
+    """By message the first row by which the client dropped it at the target, before the window closes.
+
+    NEVER without one, and for messages that were delivered there after the last such row. Only drops for an
+    ack in another cluster count: in one cluster that ack covered the message.
+    """
+    at_target = {"subscription": window.subscription, "cluster": window.target, "topic": topic}
+    count = facts.history.message_count
+    rows = facts.history.table("message.dropped", **at_target).upto(window.closed_seq)
+    rows = rows.take(rows.peer != window.target)
+    if not len(rows):
+        return np.full(count, NEVER, dtype=np.int64)
+    delivered = facts.history.table("message.delivered", **at_target).upto(window.closed_seq)
+    again = last_seq(delivered.message, delivered.seq, count) > last_seq(rows.message, rows.seq, count)
+    return np.where(again, NEVER, first_seq(rows.message, rows.seq, count))
 
 
 def _not_replicated_from_update(

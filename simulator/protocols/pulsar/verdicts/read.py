@@ -36,6 +36,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "message.delivered": ("at_us", *_WHO, "client", "position"),
     "message.acknowledged": ("at_us", *_WHO, "position"),
     "message.registered": (*_WHO, "position"),
+    "message.dropped": (*_WHO, "peer"),
 }
 _PAIRS = {"position": ("ledger", "entry"), "to_position": ("to_ledger", "to_entry")}
 
@@ -56,6 +57,7 @@ _TYPES: tuple[str, ...] = (
     "message.delivered",
     "message.acknowledged",
     "message.registered",
+    "message.dropped",
     "message.expired",
     "message.skipped",
     "message.removed",

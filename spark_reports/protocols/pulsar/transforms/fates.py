@@ -2,8 +2,9 @@
 
 Rules: `stranded` (not replicated) is evaluated at the failover, lost at the end of the window. A subscription
 should receive every message stored after a consumer or an operator opened its cursor in some cluster. A
-cursor opened by an Update does not count. Of several copies in the target the highest decides, since it is
-the last to be covered or removed.
+cursor opened by an Update does not count. A message that the client dropped at the target, because of its
+last cumulative ack in another cluster, is lost from the first drop on, unless it was delivered there after
+the last. Of several copies in the target the highest decides, since it is the last to be covered or removed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from pyspark.sql import functions as F
 from spark_reports.protocols.pulsar.transforms.cursors import CURSOR
 from spark_reports.transforms.places import FAILOVER, NEVER, first_seq, is_type, place
 
-LOST_CAUSES = ("subscription_began_after", "cursor_moved_past", "never_replicated", "removed")
+LOST_CAUSES = (
+    "subscription_began_after",
+    "cursor_moved_past",
+    "never_replicated",
+    "removed",
+    "dropped_by_client",
+)
 FATE = [*FAILOVER, "topic", "producer", "sequence_id"]
 _OF_MESSAGE = (
     "message.receipted",
@@ -26,6 +33,7 @@ _OF_MESSAGE = (
     "message.skipped",
     "message.not-replicated",
     "message.deduplicated",
+    "message.dropped",
 )
 
 
@@ -137,6 +145,8 @@ def _deciding_rows() -> list[Column]:
     to_target = (F.col("type") == "message.not-replicated") & (F.col("peer") == F.col("target"))
     deduplicated = (F.col("type") == "message.deduplicated") & at_target
     newest = F.when(native, F.col("place"))
+    dropped = (F.col("type") == "message.dropped") & at_target & by_end & (F.col("peer") != F.col("target"))
+    delivered_there = (F.col("type") == "message.delivered") & at_target & by_end
     return [
         first_seq(F.col("type") == "message.receipted").alias("receipted_seq"),
         first_seq(F.col("type") == "message.acknowledged").alias("acknowledged_seq"),
@@ -162,6 +172,10 @@ def _deciding_rows() -> list[Column]:
         ),
         first_seq(to_target & by_end).alias("passed_over_seq"),
         first_seq(deduplicated & by_end).alias("deduplicated_seq"),
+        first_seq(dropped).alias("dropped_seq"),
+        first_seq(dropped, "at_us").alias("dropped_us"),
+        F.max(F.when(dropped, F.col("seq"))).alias("last_dropped_seq"),
+        F.max(F.when(delivered_there, F.col("seq"))).alias("last_delivered_there_seq"),
         F.coalesce(_owed(stored), F.lit(False)).alias("owed"),
     ]
 
@@ -353,10 +367,15 @@ def _with_going(found: DataFrame) -> DataFrame:
         F.col("covered_seq").isNotNull(),
         F.struct(F.col("covered_seq").alias("seq"), F.col("covered_us").alias("at_us")),
     )
-    going = F.least(removed, by_mark)
+    by_client = F.when(
+        F.col("last_dropped_seq") > F.coalesce("last_delivered_there_seq", F.lit(-1)),
+        F.struct(F.col("dropped_seq").alias("seq"), F.col("dropped_us").alias("at_us")),
+    )
+    going = F.least(removed, by_mark, by_client)
     was_removed = F.coalesce(removed["seq"] <= F.coalesce(by_mark["seq"], F.lit(NEVER)), F.lit(False))
     why = (
-        F.when(was_removed, "removed")
+        F.when(F.coalesce(by_client["seq"] == going["seq"], F.lit(False)), "dropped_by_client")
+        .when(was_removed, "removed")
         .when(F.col("covered_by") == "subscription.created", "subscription_began_after")
         .otherwise("cursor_moved_past")
     )

@@ -57,6 +57,16 @@ CURSORS: tuple[Command, ...] = (
             CLUSTER,
             Key("position", "position", "ledger:entry to deliver next, earliest or latest"),
             Key("time", "duration", "deliver again what was published from this instant on"),
+            Key(
+                "by",
+                "choice",
+                (
+                    "administrator: pulsar-admin reset-cursor, after which a running client still drops what "
+                    "its last cumulative ack covers; client: its own seek, which clears that"
+                ),
+                default="administrator",
+                choices=("administrator", "client"),
+            ),
         ),
         one_of=("position", "time"),
         refusals=("cluster-down", "no-subscription", "no-topic"),

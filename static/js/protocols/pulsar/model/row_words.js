@@ -45,6 +45,7 @@ export const PULSAR_ROWS = {
   "message.negatively-acknowledged": (row) => [message(row), ` negatively acknowledged by ${row.client}, will be redelivered`],
   "message.expired": (row) => [message(row), ` expired in ${row.cluster}`],
   "message.skipped": (row) => [message(row), ` skipped in ${row.cluster} (${reasonWords(row.reason)})`],
+  "message.dropped": (row) => [message(row), row.peer === row.cluster ? " dropped by " : h(" dropped by "), `${row.client} in ${row.cluster}: not above its last cumulative ack, ${row.to_ledger}:${row.to_entry} in ${row.peer}`],
   "message.removed": (row) => [message(row), ` deleted with its ledger in ${row.cluster}`],
   "marker.filtered": (row, state, later) => [`${marker(row, state, later)} read by the dispatcher of ${row.subscription} in `, b(row.cluster), ", never delivered"],
   "cursor.persisted": (row) => [`cursor of ${row.subscription} in ${row.cluster} persisted at ${at(row)}`],
