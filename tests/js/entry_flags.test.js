@@ -198,14 +198,16 @@ test("messages that a cursor covers without an ack are lost when they are as man
   assert.deepEqual(having(seen(2), LOST), [], "not as many: nothing is claimed");
 });
 
-test("the menus offer both faults of a crash", () => {
+test("the menus offer both faults of a crash, and a region's menu the crash behind its proxy", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
   const flight = flightMenu({ what: "message", producer: "p", number: 1, from: "a", to: "b" });
   for (const menu of [clusterMenu(state, watched, "a"), breakMenu(state, watched), flight]) {
     const crashes = menu.flatMap((group) => group.items).map((item) => item.command).filter((command) => command?.do === "cluster.crash" && command.cluster === "a");
-    assert.deepEqual(crashes, [{ do: "cluster.crash", cluster: "a" }, { do: "cluster.crash", cluster: "a", fault: "process" }]);
+    assert.deepEqual(crashes.filter((command) => !command.proxy), [{ do: "cluster.crash", cluster: "a" }, { do: "cluster.crash", cluster: "a", fault: "process" }]);
   }
+  const behind = clusterMenu(state, watched, "a").flatMap((group) => group.items).map((item) => item.command).filter((command) => command?.proxy);
+  assert.deepEqual(behind, [{ do: "cluster.crash", cluster: "a", clients: false, proxy: true }]);
 });
 
 test("a link that is up can be cut or partitioned, and one that is cut can be healed", () => {

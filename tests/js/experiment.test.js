@@ -24,7 +24,7 @@ test("the headline has the lowest and the highest median of the settings that ha
 });
 
 test("a median that was never reached is above every number", () => {
-  assert.equal(headline(results([point(["a"], null), point(["b"], 7)])), "Duplicates: median 7 with b, never with a");
+  assert.equal(headline(results([point(["a"], null), point(["b"], 7)])), "Duplicates: median 7 with b, not by the end with a");
   assert.equal(valueWords("us", null), "never");
   assert.equal(valueWords("us", 1_500_000), "1.5 s");
 });

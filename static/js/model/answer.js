@@ -46,7 +46,7 @@ export const FIGURES = [
   { name: "duplicates", says: "duplicates", words: (value) => `${halves(value)} ${value === 1 ? "duplicate" : "duplicates"}`, harm: true, always: true },
   { name: "stranded_missing", says: "not replicated (unread)", words: (value) => `${halves(value)} not replicated (unread)`, harm: true, always: false },
   { name: "on_the_way", says: "on the way at the move, arrived later", words: (value) => `${halves(value)} on the way`, harm: false, always: false, row: true },
-  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false },
+  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false, row: true },
   { name: "lost", says: "lost", words: (value) => `${halves(value)} lost`, harm: true, always: false },
   { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
@@ -56,7 +56,7 @@ export const FIGURES = [
 /** The figures that get a row: those always shown, and those that are not 0 in some run. */
 export const figuresOf = (runs) => FIGURES.filter((figure) => figure.always || runs.some((run) => run[figure.name]));
 
-/** The figures that are named in the sentence: those of harm when not 0 in every run, the others when their median is not 0; what arrives later only has a row. */
+/** The figures that are named in the sentence: those of harm when not 0 in every run, the others when their median is not 0. What arrives later or is processed already only has a row. */
 const inSentence = (runs) => figuresOf(runs).filter((figure) => !figure.row).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
 
 /** Whether a figure differs between the runs. A figure that does not differ is not plotted. */
