@@ -271,8 +271,8 @@ WHY: dict[tuple[str, str], str] = {
     ),
     ("removed", "ledger-deleted"): "{to} deleted the part of the log that held it.",
     ("dropped_by_client", "ack-of-another-cluster"): (
-        "The client kept its last cumulative acknowledgement from another region. It compares only ledger "
-        "and entry, so it dropped this message of {to} as acknowledged and granted its permit again."
+        "The client compares only ledger and entry with its last cumulative acknowledgement, given in "
+        "another region, and dropped this message of {to} as acknowledged."
     ),
     ("removed", "cluster-lost"): "{to} was lost permanently, and its copy with it.",
     ("never_replicated", "cluster-lost"): "The region that should have sent it was lost permanently.",
