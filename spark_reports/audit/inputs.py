@@ -69,7 +69,7 @@ def list_files(spark: SparkSession, paths: Sequence[str]) -> list[InputFile]:
     )
     if len(listed) > FILES_MOST:
         raise AuditError(f"the input has more than {FILES_MOST:,} files; audit fewer of them at a time")
-    files = sorted(InputFile(row["path"], row["length"], row["name"]) for row in listed)
+    files = sorted(InputFile(row["path"], row["length"], name=row["name"]) for row in listed)
     if not files:
         raise AuditError(
             f"{', '.join(paths)}: no file there has content; name log files or directories of them"
