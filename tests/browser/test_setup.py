@@ -88,7 +88,7 @@ def test_the_answer_arrives_run_by_run_and_each_dot_opens_its_run(open_set_up):
     answered(page)
     sentence = page.locator("[data-part=sentence]")
     expect(sentence).to_have_text(
-        re.compile(r"If us-west goes down: \d+ duplicates? \(\d+ to \d+\), .*delivery gap \S+ m?s")
+        re.compile(r"If us-west goes down: [\d.]+ duplicates? \(\d+ to \d+\), .*delivery gap \S+ m?s")
     )
     plot = page.get_by_role("group", name="duplicates, 20 runs")
     expect(plot.locator(".dot")).to_have_count(20)
