@@ -47,6 +47,7 @@ WITHOUT_LINKS = {
     "pages/about.js": "the text about a scenario",
     "pages/header.js": "the help on keys",
     "pages/lab_card.js": "the title of a lab",
+    "pages/set_up_attachment.js": "the parts of the attachment",
     "render/mirror.js": "the text view, for reading aloud",
 }
 """Modules with headings (h2, h3) that are not terms, and what they are instead."""

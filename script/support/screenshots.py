@@ -198,12 +198,14 @@ def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     """
     from playwright.sync_api import sync_playwright
 
+    from script.support.serve import engine_worker_command
     from script.support.temporary_site import temporary_site
 
     supervisor.interrupting = True
     folder = Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
     with temporary_site(supervisor) as site, sync_playwright() as playwright:
+        supervisor.start(engine_worker_command(), site.environment)
         browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         for room in arguments.room or ROOMS:
             for name in arguments.look or LOOKS:

@@ -27,6 +27,7 @@ from script.support.browsing import (
     wait_until_drawn,
 )
 from script.support.processes import Supervisor
+from script.support.serve import engine_worker_command
 from script.support.temporary_site import Site, temporary_site
 
 WIDE = {"width": 1440, "height": 900}
@@ -46,6 +47,14 @@ def fresh_context(browser: Browser, **options: Any) -> BrowserContext:
 def site() -> Iterator[Site]:
     with Supervisor() as supervisor, temporary_site(supervisor) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def engine_worker(site: Site) -> Iterator[None]:
+    """The worker of My set-up's answers and of small experiments; it needs neither Spark nor Java."""
+    with Supervisor() as supervisor:
+        supervisor.start(engine_worker_command(), {**site.environment})
+        yield
 
 
 class Chromium:

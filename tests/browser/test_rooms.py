@@ -17,6 +17,8 @@ from tests.browser.conftest import fresh_context
 from tests.browser.test_access import findings_in_both_themes
 from tests.browser.test_fits import SIZES, misfits
 
+pytestmark = pytest.mark.usefixtures("engine_worker")
+
 QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
 
 

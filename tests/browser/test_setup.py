@@ -6,7 +6,7 @@ The form and its YAML, problems at their fields, the answer run by run, a run as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from script.support.browsing import wait_until, wait_until_at_rest
-from script.support.processes import Supervisor
-from script.support.serve import engine_worker_command
 from script.support.temporary_site import Site
 from tests.browser.conftest import fresh_context
 
 QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _worker(site: Site) -> Iterator[None]:
-    """The worker that answers: it needs neither Spark nor Java."""
-    with Supervisor() as supervisor:
-        supervisor.start(engine_worker_command(), {**site.environment})
-        yield
+pytestmark = pytest.mark.usefixtures("engine_worker")
 
 
 @pytest.fixture
@@ -88,7 +81,7 @@ def test_the_answer_arrives_run_by_run_and_each_dot_opens_its_run(open_set_up):
     answered(page)
     sentence = page.locator("[data-part=sentence]")
     expect(sentence).to_have_text(
-        re.compile(r"If us-west goes down: \d+ duplicates? \(\d+ to \d+\), .*delivery gap \S+ m?s")
+        re.compile(r"If us-west goes down: [\d.]+ duplicates? \(\d+ to \d+\), .*delivery gap \S+ m?s")
     )
     plot = page.get_by_role("group", name="duplicates, 20 runs")
     expect(plot.locator(".dot")).to_have_count(20)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords } from "../../static/js/model/experiment.js";
+import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords, openNote } from "../../static/js/model/experiment.js";
 
 const MEASURES = [
   { name: "duplicates", title: "duplicates", unit: "count" },
@@ -25,7 +25,7 @@ test("the headline has the lowest and the highest median of the settings that ha
 
 test("a median that was never reached is above every number", () => {
   assert.equal(headline(results([point(["a"], null), point(["b"], 7)])), "Duplicates: median 7 with b, not by the end with a");
-  assert.equal(valueWords("us", null), "never");
+  assert.equal(valueWords("us", null), "not by the end");
   assert.equal(valueWords("us", 1_500_000), "1.5 s");
 });
 
@@ -58,4 +58,11 @@ test("other measures are shown when one of them is not 0 everywhere", () => {
 test("a dot's area grows with its runs, up to a bound", () => {
   assert.equal(radiusOf(4), 2 * radiusOf(1));
   assert.equal(radiusOf(10_000), 9);
+});
+
+test("numbers of runs that were still delivering at the end are lower bounds", () => {
+  const open = { ...point([], 1934), delivering: 3 };
+  assert.equal(headline(results([open])).replaceAll(/\s/gu, " "), "Duplicates: median at least 1 934");
+  assert.match(openNote(results([open])), /3 runs were still delivering at the end/);
+  assert.equal(openNote(results([point([], 7)])), "");
 });

@@ -229,7 +229,14 @@ def test_failed_runs_and_runs_without_a_value_are_outside(tmp_path):
     assert (setting["figures"]["drained_us"]["known"], setting["figures"]["drained_us"]["never"]) == (2, 1)
     assert [one["kind"] for one in setting["examples"]] == ["median", "worst"]
     assert setting["examples"][1]["seed"] == 2
-    assert found["runs"] == {"planned": 4, "present": 4, "finished": 3, "failed": 1, "missing": 0}
+    assert found["runs"] == {
+        "planned": 4,
+        "present": 4,
+        "finished": 3,
+        "failed": 1,
+        "missing": 0,
+        "delivering_at_the_end": 0,
+    }
     assert found["failed"][0]["reason"] == "the run has 5,000,001 rows"
     assert "the run has 5,000,001 rows" in page_of(tmp_path)
 

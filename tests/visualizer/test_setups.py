@@ -254,9 +254,23 @@ def test_above_ten_thousand_messages_a_second_there_are_fewer_runs():
     ],
 )
 def test_an_impossible_request_is_refused_with_a_reason(client: Client, body: Any, code: str):
-    for address in ("size", "answer"):
-        answer = client.post(f"/my-set-up/{address}/", json.dumps(body), content_type="application/json")
-        assert answer.status_code == 400 and answer.json()["code"] == code and answer.json()["hint"]
+    answer = client.post("/my-set-up/answer/", json.dumps(body), content_type="application/json")
+    assert answer.status_code == 400 and answer.json()["code"] == code and answer.json()["hint"]
+    size = client.post("/my-set-up/size/", json.dumps(body), content_type="application/json")
+    assert size.status_code == 200 and size.json()["size"] is None and size.json()["error"]
+
+
+@pytest.mark.django_db
+def test_rows_and_seconds_are_known_before_the_runs(client: Client):
+    body = json.dumps({"query": urlencode(SMALL)})
+    size = client.post("/my-set-up/size/", body, content_type="application/json").json()["size"]
+    question = question_of({"query": urlencode(SMALL)})
+    experiment = read_experiment_text(question.text)
+    rows = sum(
+        row["rows"] for batch in list(batches(experiment))[:RUNS] for row in run_batch(experiment, batch)
+    )
+    assert size["runs"] == RUNS and 0.7 * rows < size["rows"] < 1.3 * rows and size["core_s"] > 0
+    assert (size["rate"], size["capacity"]) == (40, 353) and size["cores"] >= 1
 
 
 @pytest.fixture

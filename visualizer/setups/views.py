@@ -86,9 +86,15 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
 
 @posts('{"yaml": "format: 1…"}')
 def size_of_answer(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
-    """What the answer takes: {query} or {yaml} → {runs, rows, core_s, cores, rate, utilisation}."""
-    found = {**size_of(question_of(given)), "cores": settings.ENGINE_PROCESSES}
-    return JsonResponse(found, headers=NO_STORE)
+    """What the answer takes: {query} or {yaml} → {size: {runs, rows, core_s, …}}, or {size: null, error}.
+
+    A text that is being typed is no failed request, so a problem has the status 200.
+    """
+    try:
+        size = {**size_of(question_of(given)), "cores": settings.ENGINE_PROCESSES}
+    except Refused as refused:
+        return JsonResponse({"size": None, "error": f"{refused.error} {refused.hint}"}, headers=NO_STORE)
+    return JsonResponse({"size": size, "error": ""}, headers=NO_STORE)
 
 
 @posts('{"yaml": "format: 1…"}')

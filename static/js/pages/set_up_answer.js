@@ -85,17 +85,17 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
 
 /** The size of the answer that would be asked for: rows and seconds, asked from the server a moment after a change. */
 function makeSize({ window, requests, address, getQuestion, onChange }) {
-  let size = null;
+  let words = "";
   const take = (found) => {
-    size = found;
+    words = found?.size ? sizeWords(found.size) : (found?.error ?? "");
     onChange();
   };
   const read = debounced(window, SIZE_PAUSE_MS, () => requests.post(address, getQuestion()), take, () => take(null));
   return {
-    words: () => (size ? sizeWords(size) : ""),
+    words: () => words,
     /** @param {boolean} possible whether there is a failover to ask about */
     ask(possible) {
-      size = null;
+      words = "";
       if (possible) read();
     },
   };

@@ -3,6 +3,7 @@
  * It connects the parts. Only the server's loader decides what is valid.
  */
 
+import { isAnswered } from "../model/answer.js";
 import { makeRequests, RequestError } from "../wire/http.js";
 import { textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
@@ -77,7 +78,7 @@ export function openSetUp({ document, root, window, fetcher }) {
     failure.hidden = false;
   }
 
-  return { answer: answer.state, close: answer.cancel };
+  return { answer: answer.state, answered: () => isAnswered(answer.state()), close: answer.cancel };
 }
 
 /** Creates a lab and opens it. */

@@ -67,7 +67,7 @@ export function askAbout({ requests, window, address, question, onMessage }) {
 
   /** Asks the worker to stop; the page may be closing, so nobody waits for the answer. */
   function cancel() {
-    if (made?.token) requests.post(`${made.url}cancel/`, { token: made.token }).catch(() => null);
+    if (made?.token) window.navigator.sendBeacon(`${made.url}cancel/`, new window.Blob([JSON.stringify({ token: made.token })], { type: "application/json" }));
   }
 
   return () => {
