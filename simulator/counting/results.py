@@ -171,6 +171,7 @@ class CountedFailover:
     first_delivery_us: int | None = None
     caught_up_us: int | None = None
     drained_us: int | None = None
+    undelivered: int = 0
     duplicates_list: Sequence[Duplicate] = ()
     redelivered_list: Sequence[Redelivery] = ()
     lost_list: Sequence[Loss] = ()

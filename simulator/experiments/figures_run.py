@@ -131,7 +131,7 @@ class FiguresRun:
         return "the run ends before the consumers move; let it run for longer"
 
     def delivering(self) -> int:
-        """How many of its failovers have not drained, so that their figures are lower bounds."""
+        """How many of its failovers still deliver their backlog, so that their figures are lower bounds."""
         return self.protocol.measured.delivering(self)
 
     def measured(self, measures: Sequence[str]) -> dict[str, int | None]:

@@ -27,8 +27,8 @@ LONGEST_REASON = 500
 Row = dict[str, Any]
 """`run`, `point`, `seed`, `phase_us`, `status`, `reason`, simulated `rows`, and each measure by name.
 
-`causes` are the duplicates by cause, as JSON. `delivering` is the number of failovers that had not drained at
-the end of the run: its figures are then lower bounds.
+`causes` are the duplicates by cause, as JSON. `delivering` is the number of failovers whose backlog was not
+delivered completely at the end of the run: its figures are then lower bounds.
 """
 
 

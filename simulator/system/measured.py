@@ -110,8 +110,8 @@ class Measured:
       a run; None for a scenario that no closed form covers.
     - `failures(run)`: what the duplicates and losses of a run follow from, in order of time.
     - `causes(run)`: the duplicates of a run by cause.
-    - `delivering(run)`: how many failovers of a run had not drained when it ended, so that their figures are
-      lower bounds.
+    - `delivering(run)`: how many failovers of a run still delivered their backlog when it ended, so that
+      their figures are lower bounds.
     - `load(scenario)`: how busy the consumers of its first failover are, by estimate; None without one.
     """
 

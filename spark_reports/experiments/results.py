@@ -27,7 +27,7 @@ OF_EVERY_RUN = (
 """Columns of every sweep.
 
 `rows` are the rows of the trace that were simulated, 0 if the run failed. `causes` are the duplicates by
-cause as JSON, and `delivering` the number of failovers that had not drained at the end.
+cause as JSON, and `delivering` the number of failovers that still delivered their backlog at the end.
 """
 
 

@@ -437,6 +437,14 @@ def test_a_run_that_ends_before_its_backlog_is_drained_says_so():
     assert cut["drained_us"] is None and whole["drained_us"] is not None
 
 
+def test_an_ack_that_never_comes_is_no_delivery_that_may_still_follow():
+    held = SCENARIO.replace("processing: 2ms", "processing: 2ms, hold: {messages: [web/30]}").replace(
+        "mode: planned", "mode: crash"
+    )
+    (row,) = rows_of(read("phases: 1", held.replace("until: 8s", "until: 30s")))
+    assert (row["drained_us"], row["delivering"]) == (None, 0)
+
+
 def test_a_row_has_the_causes_of_its_duplicates():
     (row,) = rows_of(read("phases: 1"))
     assert sum(json.loads(row["causes"]).values()) == row["duplicates"] > 0

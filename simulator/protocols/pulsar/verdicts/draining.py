@@ -31,6 +31,23 @@ def drained_us(facts: Facts, window: Window, topics: list[int]) -> int | None:
     return facts.history.at_us(together[0][0]) if together else None
 
 
+def undelivered(facts: Facts, window: Window, topics: list[int], delivered: np.ndarray) -> int:
+    """How many copies of the backlog of the failover are still to be delivered at the end of the window.
+
+    They are in the target's log, its cursor does not cover them, and their messages are neither among those
+    delivered in the window nor dropped by a client. While there are any, the failover's numbers of messages
+    may rise.
+    """
+    dropped = facts.history.table("message.dropped", cluster=window.target).message
+    end, total = window.closed_seq - 1, 0
+    for topic in topics:
+        log, cursor = facts.log(window.target, topic), facts.cursor(window.subscription, window.target, topic)
+        copies = np.flatnonzero(log.held(window.opened_seq) & log.held(end))
+        handled = np.isin(log.message[copies], delivered) | np.isin(log.message[copies], dropped)
+        total += int((~handled & ~cursor.covers(copies, log.position[copies], end)).sum())
+    return total
+
+
 def _both(one: list[Interval], other: list[Interval]) -> list[Interval]:
     """Where the intervals of both lists overlap, in order."""
     met = ((max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other)

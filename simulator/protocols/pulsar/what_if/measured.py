@@ -99,7 +99,7 @@ def _causes(run: MeasuredRun) -> dict[str, int]:
 
 
 def _delivering(run: MeasuredRun) -> int:
-    return sum(one.drained_us is None for one in run.counted().failovers)
+    return sum(one.undelivered > 0 for one in run.counted().failovers)
 
 
 MEASURED = Measured(
