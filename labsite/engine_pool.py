@@ -1,4 +1,4 @@
-"""Processes that run an experiment's batches, beside the worker and without Spark or Java.
+"""Processes that run an experiment's batches and changed runs, without Spark or Java.
 
 Rules: a process imports the simulator only. It gets one batch at a time and sends each row as soon as the run
 is finished. Cancelling kills the processes, and the next
@@ -14,11 +14,13 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from simulator.experiments import Batch, Experiment, read_experiment_text, run_batch
+from simulator.experiments import Batch, Experiment, read_experiment_text, replayed, run_batch
+from simulator.what_if import Rerun, variants
 
 NICENESS = 5
 """What the processes add to their niceness, so that labs are served first."""
@@ -27,19 +29,33 @@ LOOK_EVERY_S = 0.1
 """Pause between two questions whether the experiment was cancelled."""
 
 
+SLICE_EVENTS = 1_000_000
+"""Queue events of a slice of a changed run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A finished run, by its row, that is run again with one change: `place` counts the variants of it."""
+
+    row: dict[str, Any]
+    place: int
+    until_us: int
+    rows_max: int
+
+
 class EngineDied(RuntimeError):
     """A process ended while it ran something, most likely killed because memory was short."""
 
 
 class _Engine:
-    """One process, and the batch that it runs."""
+    """One process, and the batch or changed run that it runs."""
 
     def __init__(self, context: Any) -> None:
         self.connection, there = context.Pipe()
         self.process = context.Process(target=_serve, args=(there,), daemon=True, name="engine")
         self.process.start()
         there.close()
-        self.batch: Batch | None = None
+        self.batch: Batch | Changed | None = None
 
 
 class EnginePool:
@@ -71,11 +87,11 @@ class EnginePool:
     def rows(
         self,
         text: str,
-        batches: Sequence[Batch],
+        batches: Sequence[Batch | Changed],
         may_begin: Callable[[], bool],
         cancelled: Callable[[], bool],
     ) -> Iterator[dict[str, Any]]:
-        """Run the batches in their order, and yield each row as soon as its run is finished.
+        """Run the batches in their order, and yield each row or outcome as soon as its run is finished.
 
         While `may_begin` is false no further batch begins. When `cancelled` becomes true everything ends at
         once. Raises EngineDied.
@@ -126,9 +142,27 @@ def _serve(connection: Connection) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             text, batch = connection.recv()
-            for row in run_batch(_experiment(text), batch):
-                connection.send(row)
+            experiment = _experiment(text)
+            if isinstance(batch, Changed):
+                connection.send(_run_changed(experiment, batch))
+            else:
+                for row in run_batch(experiment, batch):
+                    connection.send(row)
             connection.send(None)
+
+
+def _run_changed(experiment: Experiment, changed: Changed) -> dict[str, Any]:
+    """The outcome of a changed run as {place, outcome}, or why there is none as {place, failed}."""
+    try:
+        variant = variants(replayed(experiment, changed.row), [])[changed.place]
+        rerun = Rerun(variant, changed.row["seed"], changed.until_us, changed.rows_max)
+        while rerun.step(SLICE_EVENTS):
+            pass
+        if rerun.world.now_us < changed.until_us:
+            return {"place": changed.place, "failed": f"it has more than {changed.rows_max:,} rows"}
+        return {"place": changed.place, "outcome": rerun.outcome()}
+    except Exception as error:  # whatever went wrong is a reason, and the other changes are run
+        return {"place": changed.place, "failed": f"internal error, {type(error).__name__}: {error}"[:300]}
 
 
 @lru_cache(maxsize=4)

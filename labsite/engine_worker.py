@@ -1,9 +1,10 @@
 """Runs one small experiment, such as an answer of My set-up, on the worker's own cores without Spark.
 
 Rules: each finished run is appended to `rows.jsonl` in the task's folder and shown at once, and another
-attempt makes only the missing ones. The time left follows from the runs so far, so that it corrects itself
-on a busy machine. After `TURN_S` no further run begins while another visitor waits. Only the worker imports
-this module.
+attempt makes only the missing ones. Under an answer of My set-up, What would have helped is computed in the
+same way (`what-if.jsonl`), after its runs, for the one with the median number of duplicates. The time left
+follows from the runs so far, so that it corrects itself on a busy machine. After `TURN_S` no further run
+begins while another visitor waits. Only the worker imports this module.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,17 @@ from django import db
 from django.conf import settings
 from django.urls import reverse
 
-from labsite.engine_pool import EngineDied, EnginePool
+from labsite.engine_pool import Changed, EngineDied, EnginePool
 from labsite.spark_failures import NO_ROOM, failed
 from labsite.task_row import TaskRow, carried_out, when_the_database_is_there
 from simulator import ENGINE_VERSION, ScenarioError
-from simulator.experiments import FAILED, Batch, Experiment, batches
+from simulator.experiments import FAILED, Batch, Experiment, batches, replayed
+from simulator.what_if import answer, variants
 from spark_reports.experiments.so_far import results_so_far
 from visualizer.experiments.models import Experiment as ExperimentRow
 from visualizer.experiments.reading import experiment_of
+from visualizer.labs.reruns import ROWS_MOST
+from visualizer.setups.question import CHANGED_COST
 from visualizer.tasks.models import TaskState
 
 log = logging.getLogger("labsite.experiments")
@@ -42,7 +46,13 @@ SHOWN_EVERY_S = 0.2
 
 KEPT = "Finished runs are kept. Try again: only the missing runs are made."
 
-ROWS = "rows.jsonl"
+ROWS, OUTCOMES = "rows.jsonl", "what-if.jsonl"
+
+CHOSEN = "median_run"
+"""The run of an answer that is run again with changes, by its name in the results so far."""
+
+AFTER_MOVE_US = 5_000_000
+"""Least simulated time of a changed run after its last command."""
 
 
 @cache
@@ -67,7 +77,7 @@ def _ended(row: TaskRow[ExperimentRow]) -> dict[str, Any]:
     try:
         runs = Runs(row)
         runs.make()
-        if runs.missing:
+        if runs.unfinished:
             if row.stopping.is_set():
                 return failed("The worker was stopped while it ran this experiment.", KEPT)
             if runs.giving_way.is_set() and not row.cancelled():
@@ -97,9 +107,11 @@ class Runs:
         self.experiment = experiment_of(row.task.text)
         self.giving_way = threading.Event()
         self.path = Path(row.task.folder) / ROWS
-        self.rows = _kept(self.path)
+        self.rows = _kept(self.path, "run")
+        self.helped = WhatHelped(self.experiment, self.path.with_name(OUTCOMES)) if row.task.set_up else None
+        self._choose()
         self._began_s = time.monotonic()
-        self._finished_before = len(self.rows)
+        self._finished_before = self._finished
         self._shown_s = 0.0
 
     @property
@@ -107,19 +119,35 @@ class Runs:
         """How many runs are not finished."""
         return self.experiment.runs - len(self.rows)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a run, or a changed run, is still to be made."""
+        return bool(self.missing) or (self.helped is not None and not self.helped.done)
+
     def make(self) -> None:
-        """Make the missing runs."""
+        """Make the missing runs, then the missing changed runs."""
         self._show()
-        wanted = self._batches()
-        if not wanted:
-            return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as kept:
-            text = self.row.task.text
-            for row in pool().rows(text, wanted, self._may_begin, self._look):
-                kept.write(json.dumps(row) + "\n")
+        if wanted := self._batches():
+            self._make(wanted, self.path, lambda row: self.rows.update({row["run"]: row}))
+        self._choose()
+        self._show()
+        if self.helped is not None and (changed := self.helped.wanted()):
+            self._make(changed, self.helped.path, self.helped.take)
+
+    def _choose(self) -> None:
+        if self.helped is not None and not self.missing:
+            self.helped.choose(list(self.rows.values()))
+
+    def _make(
+        self, wanted: Sequence[Batch | Changed], path: Path, take: Callable[[dict[str, Any]], None]
+    ) -> None:
+        """Run what is wanted; each result is appended to the file, taken and shown."""
+        with path.open("a", encoding="utf-8") as kept:
+            for found in pool().rows(self.row.task.text, wanted, self._may_begin, self._look):
+                kept.write(json.dumps(found) + "\n")
                 kept.flush()
-                self.rows[row["run"]] = row
+                take(found)
         self._show()
 
     def _batches(self) -> list[Batch]:
@@ -160,10 +188,16 @@ class Runs:
             runs_finished=len(rows),
             runs_failed=sum(row["status"] == FAILED for row in rows),
             left_s=self.left_s(),
-            message="running" if self.missing else "",
+            message="running" if self.unfinished else "",
         )
         if rows:
-            self.row.collect(results=results_so_far(self.experiment, rows))
+            helped = {} if self.helped is None else {"what_if": self.helped.described()}
+            self.row.collect(results={**results_so_far(self.experiment, rows), **helped})
+
+    @property
+    def _finished(self) -> float:
+        """The finished work, in runs of the experiment."""
+        return len(self.rows) + (0 if self.helped is None else CHANGED_COST * len(self.helped.found))
 
     def left_s(self) -> float:
         """Seconds until every run is finished.
@@ -171,16 +205,88 @@ class Runs:
         Before the first runs it is the estimate. Each finished run counts as one measurement, and the
         estimate as one.
         """
-        spent_s, made = time.monotonic() - self._began_s, len(self.rows) - self._finished_before
-        processes = min(pool().processes, max(1, self.experiment.runs - self._finished_before))
-        estimated_s = self.row.task.core_s / self.experiment.runs / processes
+        spent_s, made = time.monotonic() - self._began_s, self._finished - self._finished_before
+        whole = self.experiment.runs + (0 if self.helped is None else CHANGED_COST * self.helped.of)
+        wanted, left = whole - self._finished_before, whole - self._finished
+        estimated_s = self.row.task.core_s / whole / min(pool().processes, max(1, wanted))
         each_s = (estimated_s + spent_s) / (1 + made) if made else estimated_s
-        whole_s = each_s * (self.experiment.runs - self._finished_before)
-        return max(whole_s - spent_s, min(self.missing, 1) * each_s)
+        return max(each_s * wanted - spent_s, min(left, 1) * each_s)
 
 
-def _kept(path: Path) -> dict[int, dict[str, Any]]:
-    """The finished runs of an earlier attempt. A line that was cut off is left out."""
+class WhatHelped:
+    """What would have helped in one run of an answer: the run again, with one change at a time.
+
+    The run is the one with the median number of duplicates, of equal ones the first. Every changed run ends
+    at the same instant: twice the time that the backlog of the unchanged run needs after the last command.
+    """
+
+    def __init__(self, experiment: Experiment, path: Path) -> None:
+        self.experiment, self.path = experiment, path
+        self.found = _kept(path, "place")
+        first = experiment.scenario_at(experiment.points[0], experiment.seeds[0])
+        self.of = len(variants(first, []))
+        self._row: dict[str, Any] | None = None
+        self._scenario, self._until_us = first, first.until_us
+
+    def choose(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Choose the run, once all runs are finished."""
+        chosen = results_so_far(self.experiment, rows)["points"][0][CHOSEN]
+        self._row = next((row for row in rows if row["run"] == chosen), None)
+        if self._row is None:  # every run failed
+            self.of = 0
+            return
+        self._scenario = replayed(self.experiment, self._row)
+        last_us = max((spec.at_us for spec in self._scenario.commands), default=0)
+        drained_us = None if self._row["delivering"] else self._row.get("drained_us")
+        if drained_us is not None:
+            after_us = max(AFTER_MOVE_US, 2 * drained_us)
+            self._until_us = min(self._scenario.until_us, last_us + after_us)
+
+    @property
+    def done(self) -> bool:
+        """Whether every change was run, or could not be."""
+        return len(self.found) >= self.of
+
+    def wanted(self) -> list[Changed]:
+        """The changed runs that are missing, the unchanged run first."""
+        if self._row is None:
+            return []
+        identity = {name: self._row[name] for name in ("run", "point", "seed", "phase_us")}
+        missing = [place for place in range(self.of) if place not in self.found]
+        return [Changed(identity, place, self._until_us, ROWS_MOST) for place in missing]
+
+    def take(self, found: dict[str, Any]) -> None:
+        """Keep the outcome of a changed run."""
+        self.found[found["place"]] = found
+
+    def described(self) -> dict[str, Any]:
+        """{of, finished, seed, until_us, failed: the reasons}, and the answer of `simulator.what_if`."""
+        found = [self.found[place] for place in sorted(self.found)]
+        failed = [one["failed"] for one in found if "failed" in one]
+        outcomes = [one["outcome"] for one in found if "outcome" in one]
+        if "outcome" not in self.found.get(0, {}):
+            outcomes = []  # nothing to compare with yet
+        late = [one for one in outcomes if not one["no_setting"] and _drained(outcomes[0]) > _drained(one)]
+        failed += [f"with {one['name']} it was still delivering at the end" for one in late]
+        outcomes = [one for one in outcomes if one not in late]
+        row = self._row
+        return {
+            "of": self.of,
+            "finished": len(found),
+            "seed": None if row is None else row["seed"],
+            "until_us": self._until_us,
+            "failed": list(dict.fromkeys(failed)),
+            **answer(self._scenario, outcomes, done=self.done and not failed),
+        }
+
+
+def _drained(outcome: dict[str, Any]) -> bool:
+    """Whether the first failover of an outcome has drained, so that its figures are final."""
+    return bool(outcome["cases"]) and outcome["cases"][0].get("drained_us") is not None
+
+
+def _kept(path: Path, name: str) -> dict[int, dict[str, Any]]:
+    """The finished runs of an earlier attempt, by this entry. A line that was cut off is left out."""
     found: dict[int, dict[str, Any]] = {}
     try:
         text = path.read_text(encoding="utf-8")
@@ -191,7 +297,7 @@ def _kept(path: Path) -> dict[int, dict[str, Any]]:
         path.write_text(complete, encoding="utf-8")
     for line in complete.splitlines():
         row = json.loads(line)
-        found[row["run"]] = row
+        found[row[name]] = row
     return found
 
 

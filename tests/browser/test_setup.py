@@ -210,15 +210,20 @@ def test_the_attachment_has_the_set_up_in_words_and_what_repeats_it(open_set_up)
     page.get_by_role("button", name="Make the attachment").click()
     words = page.evaluate("() => globalThis.printed")
     assert "Rate: 40/s" in words and "spark_reports sweep" in words and "/my-set-up/?rate=40" in words
+    assert "replicatedSubscriptionsSnapshotFrequencyMillis=500" in words, "a setting to paste"
     page.emulate_media(media="print")
     expect(page.locator("[data-part=printed]")).to_be_visible()
     expect(page.get_by_label("Rate")).to_be_hidden()
     pdf = page.pdf(format="A4")
-    assert pdf.count(b"/Type /Page\n") in (3, 4), "the answer, the numbers, the scenario"
-    page.evaluate("() => globalThis.dispatchEvent(new Event('afterprint'))")
+    assert pdf.count(b"/Type /Page\n") in (3, 4), "the answer, the changes and the numbers, the scenario"
     assert (
         page.evaluate("() => document.querySelector('[data-set-up]').classList.contains('printing')") is False
     )
+    page.emulate_media(media="null")
+    page.get_by_role("button", name="Make the attachment").click()
+    appendix = "@media print { .answer .what-if, .answer details, .scenario { display: none } }"
+    page.add_style_tag(content=appendix)
+    assert page.pdf(format="A4").count(b"/Type /Page\n") == 1, "without the appendix it is one page"
 
 
 def test_what_the_answer_assumes_is_below_it(open_set_up):
@@ -228,3 +233,21 @@ def test_what_the_answer_assumes_is_below_it(open_set_up):
     expect(below).to_contain_text("busy")
     expect(below).to_contain_text("If 1 % of the acks were held for 500 ms")
     expect(below).to_contain_text("Compared with real brokers at 10 to 100 messages per second so far")
+
+
+def test_what_would_have_helped_is_under_the_answer_with_settings_to_paste(open_set_up):
+    page = open_set_up(QUICK)
+    answered(page)
+    section = page.get_by_role("region", name=re.compile(r"What would have helped in the run of seed \d+"))
+    found = page.evaluate("() => globalThis.failoverSetUp.answer().what_if")
+    assert found["done"] and found["finished"] == found["of"] > 3
+    rows = section.locator("tbody tr")
+    expect(rows).to_have_count(len(found["variants"]))
+    run = page.evaluate(
+        "seed => globalThis.failoverSetUp.answer().runs.find((run) => run.seed === seed)", found["seed"]
+    )
+    expect(rows.first).to_contain_text(f"as it was{run['duplicates']}")
+    halved = rows.filter(has_text="replicatedSubscriptionsSnapshotFrequencyMillis=500")
+    expect(halved).to_have_count(1)
+    expect(halved).to_contain_text("markers/s")
+    expect(section).to_contain_text("This is one of the runs")

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf } from "../../static/js/model/answer.js";
+import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
 import { causeWords } from "../../static/js/model/cause_words.js";
 import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
 
 const run = (seed, duplicates, more = {}) => ({ run: seed - 1, point: 0, status: "finished", phase_us: (seed - 1) * 50_000, seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, drained_us: 900_000, delivering: 0, by_cause: { ack_hole: duplicates }, ...more });
-const size = { runs: 3, runs_whole: 20, rows: 4_100_000, core_s: 50, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };
+const size = { runs: 3, runs_whole: 20, rows: 4_100_000, core_s: 50, beside_core_s: 80, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };
 const asked = { type: "asked", from: "a", to: "b", mode: "crash", at_us: 4_000_000, period_us: 1_000_000, beside: "with-slow-acks", size, runs: [{ at_us: 4_000_000 }] };
 const statusOf = (rows, more = {}) => ({ type: "status", state: "running", runs: 6, finished: rows.length, left_s: 12, results: { rows, points: [{ figures: { duplicates: { interval: [7, 31] } } }] }, ...more });
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
@@ -67,7 +67,19 @@ test("progress has the runs and the time left, and a queued question what is mis
   assert.equal(progressWords(answerOf(run(1, 7)), 3), "1 of 3 runs, about 5 s left");
   const queued = [asked, { type: "status", state: "queued", words: "Queued.", note: "No worker." }].reduce(foldAnswer, noAnswer());
   assert.equal(progressWords(queued, 3), "Queued. No worker.");
-  assert.equal(sizeWords(size), "3 runs, about 4.1 million rows, about 25 s on 2 cores");
+  assert.equal(sizeWords(size), "3 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped");
+});
+
+test("what would have helped follows the answer, and its progress and failures are named", () => {
+  const what_if = { of: 10, finished: 3, failed: [], seed: 7, variants: [], order: [] };
+  const rows = [1, 2, 3].flatMap((seed) => [run(seed, 7), run(seed, 20, { point: 1, run: 2 + seed })]);
+  const status = statusOf(rows);
+  const answer = [asked, { ...status, results: { ...status.results, what_if } }].reduce(foldAnswer, noAnswer());
+  assert.equal(progressWords(answer, 3), "answered; 3 of 10 runs for what would have helped, about 12 s left");
+  assert.equal(foldAnswer(answer, statusOf([], { results: undefined })).what_if, what_if);
+  assert.equal(whatIfTitle(what_if), "What would have helped in the run of seed 7");
+  assert.match(whatIfWords(what_if), /^3 of 10 changed runs so far\. This is one of the runs/);
+  assert.match(whatIfWords({ ...what_if, finished: 10, failed: ["it is too long"] }), /^This is one.* Not every change could be run again: it is too long\.$/);
 });
 
 test("what is assumed is listed with what it costs", () => {

@@ -17,9 +17,11 @@ from django.test import Client
 from django.utils import timezone
 
 from labsite import engine_worker
+from labsite.engine_pool import _run_changed
 from simulator import load_scenario_text
-from simulator.experiments import batches, read_experiment_text, run_batch
+from simulator.experiments import batches, read_experiment_text, replayed, run_batch
 from simulator.headless import simulate
+from simulator.what_if import Rerun, answer, variants
 from tests.visualizer.pages import Page
 from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
@@ -270,6 +272,7 @@ def test_rows_and_seconds_are_known_before_the_runs(client: Client):
         row["rows"] for batch in list(batches(experiment))[:RUNS] for row in run_batch(experiment, batch)
     )
     assert size["runs"] == RUNS and 0.7 * rows < size["rows"] < 1.3 * rows and size["core_s"] > 0
+    assert size["beside_core_s"] > size["core_s"], "the assumptions, and what would have helped"
     assert (size["rate"], size["capacity"]) == (40, 353) and size["cores"] >= 1
 
 
@@ -305,6 +308,91 @@ def test_the_answer_is_an_experiment_that_the_worker_runs_without_spark(client: 
     again = asked(client)
     assert (again["id"], again["token"]) == (one["id"], None), "an equal question has its answer"
     assert Experiment.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_would_have_helped_is_that_of_the_simulator_in_the_median_run(client: Client, site_data: Any):
+    one = asked(client)
+    assert engine_worker.run(one["id"], 1) == "done"
+    status = client.get(f"{one['url']}status.json").json()
+    found = status["results"]["what_if"]
+    values = sorted(row["duplicates"] for row in status["results"]["rows"][:RUNS])
+    row = next(row for row in status["results"]["rows"] if row["duplicates"] == values[RUNS // 2 - 1])
+    experiment = read_experiment_text(Experiment.objects.get().text)
+    scenario = replayed(experiment, row)
+    outcomes = []
+    for variant in variants(scenario, []):
+        rerun = Rerun(variant, row["seed"], found["until_us"])
+        while rerun.step(1_000_000):
+            pass
+        outcomes.append(rerun.outcome())
+    expected = json.loads(json.dumps(answer(scenario, outcomes, done=True)))
+    assert {name: found[name] for name in expected} == expected
+    assert (found["seed"], found["failed"]) == (row["seed"], [])
+    assert found["of"] == found["finished"] == len(outcomes)
+    assert found["variants"][0]["cases"][0]["figures"]["duplicates"] == row["duplicates"]
+    have = client.get(f"{one['url']}status.json?have={status['have']}").json()
+    assert "results" not in have and status["have"] == 2 * RUNS + found["of"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_attempt_makes_the_missing_changed_runs_and_recommends_only_then(
+    client: Client, site_data: Any, monkeypatch: Any
+):
+    one = asked(client)
+    token = json.dumps({"token": one["token"]})
+    shown = engine_worker.Runs._show
+
+    def cancel_after_three(runs: Any) -> None:
+        shown(runs)
+        if len(runs.helped.found) == 3:
+            client.post(f"{one['url']}cancel/", token, content_type="application/json")
+            runs.row._try_to_write()
+
+    monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
+    monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
+    monkeypatch.setattr(engine_worker, "CHOSEN", "worst_run")
+    assert engine_worker.run(one["id"], 1) == "cancelled"
+    monkeypatch.setattr(engine_worker.Runs, "_show", shown)
+    status = client.get(f"{one['url']}status.json").json()
+    found = status["results"]["what_if"]
+    assert status["finished"] == 2 * RUNS and 3 <= found["finished"] < found["of"]
+    assert found["order"][0]["best"] is None and not found["done"]
+    client.post(f"{one['url']}again/", token, content_type="application/json")
+    assert engine_worker.run(one["id"], 2) == "done"
+    found = client.get(f"{one['url']}status.json").json()["results"]["what_if"]
+    assert found["done"] and found["order"][0]["best"] == "period-halved"
+    assert found["variants"][0]["cases"][0]["figures"]["duplicates"] == 41, "in the run with the most"
+    lines = (Experiment.objects.get().folder / "what-if.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["place"] for line in lines) == list(range(found["of"])), "each once"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_changed_runs_that_cannot_be_made_have_a_reason_and_nothing_is_recommended(
+    client: Client, site_data: Any, monkeypatch: Any
+):
+    monkeypatch.setattr(engine_worker, "ROWS_MOST", 1_400)
+    one = asked(client)
+    assert engine_worker.run(one["id"], 1) == "done"
+    found = client.get(f"{one['url']}status.json").json()["results"]["what_if"]
+    assert found["failed"] == ["it has more than 1,400 rows"]
+    assert not found["done"] and found["order"][0]["best"] is None
+    assert found["finished"] == found["of"] > len(found["variants"]) > 0
+
+
+def test_a_change_that_was_still_delivering_at_the_end_is_not_compared(tmp_path: Any):
+    experiment = read_experiment_text(question_of({"yaml": text_of(**SMALL)}).text)
+    rows = [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+    helped = engine_worker.WhatHelped(experiment, tmp_path / "what-if.jsonl")
+    helped.choose(rows)
+    for changed in helped.wanted():
+        helped.take(_run_changed(experiment, changed))
+    assert helped.done and helped.described()["failed"] == []
+    late = helped.found[1]["outcome"]
+    late["cases"][0]["drained_us"] = None
+    found = helped.described()
+    assert found["failed"] == [f"with {late['name']} it was still delivering at the end"]
+    assert not found["done"] and late["key"] not in [one["key"] for one in found["variants"]]
 
 
 @pytest.mark.django_db(transaction=True)

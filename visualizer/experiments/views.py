@@ -111,12 +111,17 @@ def experiment_page(request: HttpRequest, experiment_id: str) -> HttpResponse:
 
 @require_safe
 def status(request: HttpRequest, experiment_id: str) -> HttpResponse:
-    """The experiment's state; results only if more runs are finished than the `?have=` of the page."""
+    """The experiment's state; results only if more is finished than the `?have=` of the page.
+
+    `have` in the answer counts the finished runs, and the changed ones of what would have helped.
+    """
     if not Experiment.objects.filter(pk=experiment_id).exists():
         return refusal(Refused("not-found", "There is no such experiment.", "It may have been deleted."))
     have = request.GET.get("have", "")
     found = status_of(experiment_id)
-    if have.isascii() and have.isdigit() and len(have) < 10 and int(have) == found["results"].get("runs"):
+    results = found["results"]
+    found["have"] = results.get("runs", 0) + results.get("what_if", {}).get("finished", 0)
+    if results and have.isascii() and have.isdigit() and len(have) < 10 and int(have) == found["have"]:
         del found["results"]
     return JsonResponse(found, headers=NO_STORE)
 

@@ -3,7 +3,8 @@
 Rules: run N has seed N, and its failover, everything after it and its end are later by (N - 1) twentieths of
 the snapshot period. With constant latencies twenty seeds could make twenty equal runs, and the number of
 duplicates depends mainly on the age of the last snapshot; so the runs sample that age evenly. What the form
-assumes is run beside it, with the same seeds and phases, after the answer.
+assumes is run beside it, with the same seeds and phases, after the answer. What would have helped in one of
+the runs follows (`labsite/engine_worker.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from django.urls import reverse
 
 from simulator import ENGINE_VERSION, Scenario, format_duration
 from simulator.experiments import Load, first_fault_us, late_measures, load_of, measures_of
+from simulator.what_if import variants
 from visualizer.experiments.composing import block_of
 from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import experiment_of
@@ -48,6 +50,9 @@ SLOW_ACKS = {"slow_share": "1%", "slow_for": "500ms"}
 """The slow acks that are tried beside a form that has none."""
 
 AS_ENTERED = "as-entered"
+
+CHANGED_COST = 2
+"""The cost of a run for *What would have helped*, in runs of the answer: it is checked as in a lab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +136,25 @@ def runs_at(rate: float) -> int:
 
 
 def size_of(question: Question) -> dict[str, Any]:
-    """The rows and seconds of the answer, and how busy the consumers are. Raises Refused."""
+    """The rows and seconds of the answer, and how busy the consumers are. Raises Refused.
+
+    `beside_core_s` is for what follows it: the runs for the assumptions, and those of what would have helped.
+    """
     reading = read_experiment(question.text)
     if reading.experiment is None:
         problem = reading.problems[0]
         raise Refused("too-large", f"{problem['path']}: {problem['message']}.", problem["hint"])
     share = question.runs / reading.experiment.runs
+    each_s = reading.cost.core_s / reading.experiment.runs
+    changed_runs = CHANGED_COST * len(variants(question.scenario, []))
     load = question.load
     return {
         "runs": question.runs,
         "runs_whole": RUNS,
         "rows": round(reading.cost.rows * share),
         "core_s": reading.cost.core_s * share,
+        "changed_runs": changed_runs,
+        "beside_core_s": each_s * (reading.experiment.runs - question.runs + changed_runs),
         "rate": None if load is None else round(load.rate),
         "capacity": None if load is None or load.capacity is None else round(load.capacity),
         "utilisation": None if load is None else round(load.utilisation, 3),
@@ -171,7 +183,7 @@ def ask(question: Question, site: str) -> dict[str, Any]:
             title=question.scenario.title[:200],
             text=question.text,
             site=site,
-            core_s=size["core_s"] * experiment.runs / question.runs,
+            core_s=size["core_s"] + size["beside_core_s"],
             runs=experiment.runs,
             engine=True,
             set_up=True,

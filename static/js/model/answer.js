@@ -8,6 +8,7 @@
  * @property {any[]} runs the figures received so far, each with its seed
  * @property {any[]} beside the runs of what is tried beside it, with the same seeds
  * @property {any} point the median of each figure with its 95 % interval, as the server computes them
+ * @property {any} what_if what would have helped in one of the runs, so far
  * @property {any} status how far the worker is: words, note, left_s
  * @property {{error: string, hint: string} | null} error
  */
@@ -15,7 +16,7 @@
 import { halves, seconds, span, whole } from "./format.js";
 
 /** @returns {Answer} */
-export const noAnswer = () => ({ state: "none", asked: null, runs: [], beside: [], point: null, status: null, error: null });
+export const noAnswer = () => ({ state: "none", asked: null, runs: [], beside: [], point: null, what_if: null, status: null, error: null });
 
 /** @returns {Answer} */
 export function foldAnswer(answer, message) {
@@ -32,7 +33,7 @@ function withStatus(answer, status) {
   const rows = (status.results.rows ?? []).filter((row) => row.status === "finished");
   const known = new Set(answer.runs.map((run) => run.run));
   const fresh = rows.filter((row) => row.point === 0 && !known.has(row.run)).map((row) => runFrom(answer.asked, row));
-  return { ...answer, status, point: status.results.points?.[0] ?? null, runs: [...answer.runs, ...fresh], beside: rows.filter((row) => row.point === 1) };
+  return { ...answer, status, point: status.results.points?.[0] ?? null, what_if: status.results.what_if ?? null, runs: [...answer.runs, ...fresh], beside: rows.filter((row) => row.point === 1) };
 }
 
 /** A run of the answer, from its row: the instant of its failover is that of the first one, later by its phase. */
@@ -40,6 +41,16 @@ const runFrom = (asked, row) => ({ ...row, at_us: asked.at_us + row.phase_us, st
 
 /** @returns {boolean} whether all runs of the set-up as entered are there; those beside it may still be made */
 export const isAnswered = ({ asked, runs }) => asked !== null && runs.length >= asked.size.runs;
+
+/** @returns {string} */
+export const whatIfTitle = ({ seed }) => `What would have helped${seed === null ? "" : ` in the run of seed ${seed}`}`;
+
+/** @returns {string} how far the changed runs are, and why some are missing */
+export function whatIfWords({ of, finished, failed }) {
+  const one = "This is one of the runs. In another one, whose failover comes at another time since the last snapshot, a change may help more or less.";
+  const missing = failed.length ? ` Not every change could be run again: ${failed.join("; ")}.` : "";
+  return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${missing}`;
+}
 
 /** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm. */
 export const FIGURES = [
@@ -175,16 +186,23 @@ export function progressWords(answer, total) {
   const { status, runs } = answer;
   if (!status) return "sending";
   if (status.state === "queued") return [status.words, status.note].filter(Boolean).join(" ");
-  if (isAnswered(answer)) return `answered; ${answer.beside.length} of ${total} runs for the assumptions${leftWords(status.left_s)}`;
-  const share = (total - runs.length) / Math.max(1, status.runs - status.finished);
+  if (isAnswered(answer)) return `answered; ${afterwards(answer, total)}${leftWords(status.left_s)}`;
+  const share = (total - runs.length) / Math.max(1, status.runs - status.finished + (answer.asked.size.changed_runs ?? 0));
   return `${runs.length} of ${total} runs${leftWords(status.left_s === null ? null : status.left_s * share)}`;
+}
+
+/** What is run after the answer. */
+function afterwards({ asked, beside, what_if }, total) {
+  if (asked.beside && beside.length < total) return `${beside.length} of ${total} runs for the assumptions`;
+  return `${what_if?.finished ?? 0} of ${what_if?.of ?? 0} runs for what would have helped`;
 }
 
 const leftWords = (left_s) => (left_s === null || left_s === undefined ? "" : `, about ${Math.max(1, Math.round(left_s))} s left`);
 
-/** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores" */
-export function sizeWords({ runs, rows, core_s, cores }) {
+/** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped" */
+export function sizeWords({ runs, rows, core_s, beside_core_s, cores }) {
   const large = rows >= 1e6 ? `${(rows / 1e6).toFixed(1)} million` : `${Math.round(rows / 1000)} thousand`;
+  const after = `, then about ${Math.max(1, Math.round(beside_core_s / cores))} s for assumptions and what would have helped`;
   const seconds_left = Math.max(1, Math.round(core_s / Math.min(cores, runs)));
-  return `${runs} runs, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}`;
+  return `${runs} runs, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
 }

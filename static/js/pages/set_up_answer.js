@@ -3,10 +3,12 @@
  * An answer stays when the set-up changes and is then marked as belonging to an earlier set-up.
  */
 
-import { assumptionsOf, foldAnswer, isAnswered, noAnswer, progressWords, rule, sentenceOf, sizeWords } from "../model/answer.js";
+import { assumptionsOf, foldAnswer, isAnswered, noAnswer, progressWords, rule, sentenceOf, sizeWords, whatIfTitle, whatIfWords } from "../model/answer.js";
+import { inOrder } from "../model/variants.js";
 import { element, putParts, required, setText } from "../render/dom.js";
 import { debounced } from "./debounced.js";
 import { askAbout } from "../wire/answers.js";
+import { headline, table } from "../render/what_if_table.js";
 import { makeNumberTable, makeRuns } from "./answer_runs.js";
 
 /** Pause after the last change before the size of the answer is asked for, ms. */
@@ -101,16 +103,35 @@ function makeSize({ window, requests, address, getQuestion, onChange }) {
   };
 }
 
-/** What is assumed, and for which rates the simulator was compared, once the answer is there. */
+/** What is assumed, for which rates the simulator was compared, and what would have helped, once the answer is there. */
 function makeBelow(document, root) {
   const below = required(root, "[data-part=below]");
   const list = required(root, "[data-part=assumptions]");
+  const what_if = makeWhatIf(document, root);
   return {
     draw(answer) {
+      what_if.draw(answer);
       below.hidden = !isAnswered(answer);
       const texts = below.hidden ? [] : assumptionsOf(answer);
       if (texts.join("\n") === [...list.children].map((one) => one.textContent).join("\n")) return;
       list.replaceChildren(...texts.map((text) => element(document, "li", { text })));
+    },
+  };
+}
+
+/** What would have helped in one of the runs, as far as it is computed. */
+function makeWhatIf(document, root) {
+  const [section, title, content, words] = ["what-if", "what-if-title", "what-if-table", "what-if-words"].map((name) => required(root, `[data-part=${name}]`));
+  let drawn = null;
+  return {
+    draw({ what_if }) {
+      section.hidden = !what_if?.variants.length && !what_if?.failed.length;
+      if (section.hidden || what_if === drawn) return;
+      drawn = what_if;
+      setText(title, whatIfTitle(what_if));
+      setText(words, whatIfWords(what_if));
+      const ordered = what_if.order.length ? inOrder(what_if, 0) : null;
+      content.replaceChildren(...(ordered ? [...headline(document, what_if, ordered), table(document, what_if, ordered, null)] : []));
     },
   };
 }

@@ -4,11 +4,11 @@
  * the instant of its case.
  */
 
-import { capitalised, seconds, span, whole } from "../model/format.js";
+import { seconds } from "../model/format.js";
 import { inOrder } from "../model/variants.js";
 import { element } from "../render/dom.js";
-import { headCell } from "../render/terms.js";
 import { caseChooser, chosenCase } from "../render/case_chooser.js";
+import { headline, table } from "../render/what_if_table.js";
 
 const ASK_EVERY_MS = 600;
 /** @type {import("./panel_list.js").Panel} */
@@ -20,6 +20,8 @@ function make(section, { document, window, requests, base, getState, say, wake }
   const content = element(document, "div", {});
   const beside = element(document, "p.quiet", { hidden: true }, [element(document, "a", { href: `${base}compare/`, text: "Compare this run under three strategies" })]);
   section.replaceChildren(content, status, beside);
+  const page = { document, base, getState };
+  const acts = (line, real) => [opener(page, line, real), ...(line === real ? [] : [" ", besideLink(page, line)])];
   let answer = null;
   let chosen = null;
   let key = "";
@@ -54,7 +56,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     const number = chosenCase(cases, chosen, getState());
     const ordered = inOrder(answer, number);
     const labels = cases.map(({ at_us, label }) => `${seconds(at_us)} s: ${label}`);
-    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), ...headline(document, answer, ordered), table({ document, base, getState }, answer, ordered));
+    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), ...headline(document, answer, ordered), table(document, answer, ordered, acts));
   }
 
   status.textContent = "Running it again…";
@@ -66,59 +68,6 @@ function make(section, { document, window, requests, base, getState, say, wake }
       ask();
     },
   };
-}
-
-/** @returns {HTMLElement[]} the sentence, and the settings to paste; nothing is recommended before every change has run */
-function headline(document, answer, { real, best }) {
-  const [{ name: first, title }] = answer.columns;
-  const was = `${title}: ${whole(real.figures[first])}`;
-  const begins = "The same run and failure with one change at a time. ";
-  if (!best) return [element(document, "p.lead-in", { text: `${begins}${answer.done ? "No setting helps. " : ""}Unchanged: ${was}.` })];
-  const price = best.price_words ? `, at the price of ${best.price_words}` : "";
-  const words = [`${begins}The setting that helps most: `, element(document, "b", { text: best.name }), `. ${capitalised(best.difference)}${price}.`];
-  return [element(document, "p.lead-in", {}, words), placed(document, best.settings)];
-}
-
-/** The settings of a change, each as a line to paste and where it belongs. */
-function placed(document, settings) {
-  return element(document, "ul.placed", {}, settings.map(({ paste, where }) => element(document, "li", {}, [element(document, "code", { text: paste }), " ", element(document, "span.quiet", { text: where })])));
-}
-
-function table(page, answer, { lines, real }) {
-  const { document } = page;
-  const first = answer.columns[0].name;
-  const most = Math.max(1, ...lines.map((line) => line.figures?.[first] ?? 0));
-  const titles = [headCell(document, "col", "change"), ...answer.columns.map(({ title }, at) => headCell(document, "col", title, at ? ".detail" : ""))];
-  const head = element(document, "tr", {}, [...titles, headCell(document, "col", "difference", ".words"), headCell(document, "col", "price", ".words"), headCell(document, "col", "as a lab")]);
-  const rows = lines.map((line) => rowOf(page, answer, line, real, most));
-  return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
-}
-
-function rowOf(page, answer, line, real, most) {
-  const kind = line.group === "changed" ? "" : line.group;
-  const cells = answer.columns.map(({ name, unit }, at) => figureCell(page.document, line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
-  const words = kind === "real" ? "actual run" : line.difference;
-  return element(page.document, `tr${kind ? `.${kind}` : ""}`, {}, [
-    element(page.document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(page.document, "span.quiet", { text: ` (${line.assumes})` })] : []), ...(line.settings.length ? [placed(page.document, line.settings)] : [])]),
-    ...cells,
-    element(page.document, "td.words", { text: words }),
-    element(page.document, "td.words", { text: line.price_words }),
-    element(page.document, "td", {}, [opener(page, line, real), ...(kind === "real" ? [] : [" ", besideLink(page, line)])]),
-  ]);
-}
-
-/** `most` is the value of a full bar; 0 draws no bar. */
-function figureCell(document, value, was, unit, most) {
-  const kind = most ? "" : ".detail";
-  if (value === null) return element(document, `td${kind}`, { text: "–" });
-  const changed = was === null || value === was ? "" : value > was ? ".more" : ".fewer";
-  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "0 ms" });
-  if (most) {
-    const bar = element(document, "span.share", { "aria-hidden": "true" });
-    bar.style.width = `${(100 * value) / most}%`;
-    cell.append(element(document, "span.track", { "aria-hidden": "true" }, [bar]));
-  }
-  return cell;
 }
 
 /** The run with this change and the run as it was, on one clock. */

@@ -43,7 +43,7 @@ export function askAbout({ requests, window, address, question, onMessage }) {
     try {
       const status = await requests.get(`${made.url}status.json?have=${have}`);
       failures = 0;
-      have = status.results?.runs ?? have;
+      have = status.have ?? have;
       if (open) take(status);
     } catch (reason) {
       failures += 1;

@@ -1,0 +1,78 @@
+/**
+ * The answer of “What would have helped”: the recommendation, and a row for each change with the setting to paste and its price.
+ * The panel of a lab and the answer of My set-up show the same.
+ */
+
+import { capitalised, span, whole } from "../model/format.js";
+import { element } from "./dom.js";
+import { headCell } from "./terms.js";
+
+/** @returns {HTMLElement[]} the sentence, and the settings to paste; nothing is recommended before every change has run */
+export function headline(document, answer, { real, best }) {
+  const [{ name: first, title }] = answer.columns;
+  const was = `${title}: ${whole(real.figures[first])}`;
+  const begins = "The same run and failure with one change at a time. ";
+  if (!best) return [element(document, "p.lead-in", { text: `${begins}${answer.done ? "No setting helps in this run. " : ""}Unchanged: ${was}.` })];
+  const price = best.price_words ? `, at the price of ${best.price_words}` : "";
+  const words = [`${begins}The setting that helps most: `, element(document, "b", { text: best.name }), `. ${capitalised(best.difference)}${price}.`];
+  return [element(document, "p.lead-in", {}, words), placed(document, best.settings)];
+}
+
+/** The settings of a change, each as a line to paste and where it belongs. */
+export function placed(document, settings) {
+  return element(document, "ul.placed", {}, settings.map(({ paste, where }) => element(document, "li", {}, [element(document, "code", { text: paste }), " ", element(document, "span.quiet", { text: where })])));
+}
+
+/**
+ * @param {Document} document
+ * @param {object} answer
+ * @param {{lines: import("../model/variants.js").Line[], real: import("../model/variants.js").Line}} ordered
+ * @param {((line: object, real: object) => (string | Node)[]) | null} acts what opens each line as a lab; null leaves this column out
+ */
+export function table(document, answer, { lines, real }, acts) {
+  const first = answer.columns[0].name;
+  const most = Math.max(1, ...lines.map((line) => line.figures?.[first] ?? 0));
+  const titles = [headCell(document, "col", "change"), ...answer.columns.map(({ title }, at) => headCell(document, "col", title, at ? ".detail" : ""))];
+  const head = element(document, "tr", {}, [...titles, headCell(document, "col", "difference", ".words"), headCell(document, "col", "price", ".words"), ...(acts ? [headCell(document, "col", "as a lab")] : [])]);
+  const rows = lines.map((line) => rowOf({ document, acts }, answer, line, real, most));
+  return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
+}
+
+function rowOf({ document, acts }, answer, line, real, most) {
+  const kind = line.group === "changed" ? "" : line.group;
+  const cells = answer.columns.map(({ name, unit }, at) => figureCell(document, line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
+  const words = kind === "real" ? "actual run" : line.difference;
+  return element(document, `tr${kind ? `.${kind}` : ""}`, {}, [
+    element(document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(document, "span.quiet", { text: ` (${line.assumes})` })] : []), ...(line.settings.length ? [placed(document, line.settings)] : [])]),
+    ...cells,
+    element(document, "td.words", { text: words }),
+    element(document, "td.words", { text: line.price_words }),
+    ...(acts ? [element(document, "td", {}, acts(line, real))] : []),
+  ]);
+}
+
+/** `most` is the value of a full bar; 0 draws no bar. */
+function figureCell(document, value, was, unit, most) {
+  const kind = most ? "" : ".detail";
+  if (value === null) return element(document, `td${kind}`, { text: "–" });
+  const changed = was === null || value === was ? "" : value > was ? ".more" : ".fewer";
+  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "0 ms" });
+  if (most) {
+    const bar = element(document, "span.share", { "aria-hidden": "true" });
+    bar.style.width = `${(100 * value) / most}%`;
+    cell.append(element(document, "span.track", { "aria-hidden": "true" }, [bar]));
+  }
+  return cell;
+}
+
+/** @returns {HTMLElement[]} the most helpful settings in short, as for the first page of an attachment; if none helps, those that were tried */
+export function bestInShort(document, { lines, real }, answer, most) {
+  const [{ name: first, title }] = answer.columns;
+  const best = lines.filter(({ group, helps }) => group === "changed" && helps).slice(0, most);
+  if (!best.length) {
+    const tried = lines.filter(({ group }) => group === "changed" || group === "same").flatMap(({ settings }) => settings);
+    return [element(document, "p", { text: `Unchanged: ${title}: ${whole(real.figures[first])}. No setting helps in this run. Tried:` }), placed(document, tried)];
+  }
+  const items = best.map((line) => element(document, "li", {}, [`${capitalised(line.name)}: ${title} ${whole(line.figures[first])} instead of ${whole(real.figures[first])} (${line.difference})${line.price_words ? `, at the price of ${line.price_words}` : ""}.`, placed(document, line.settings)]));
+  return [element(document, "ul.helps", {}, items)];
+}
