@@ -2,7 +2,7 @@
 
 Rules: each finished run is appended to `rows.jsonl` in the task's folder and shown at once, and another
 attempt makes only the missing ones. Under an answer of My set-up, What would have helped is computed in the
-same way (`what-if.jsonl`), after its runs, for the one with the median number of duplicates. The time left
+same way (`what-if.jsonl`), after its runs, for the one with the most duplicates. The time left
 follows from the runs so far, so that it corrects itself on a busy machine. After `TURN_S` no further run
 begins while another visitor waits. Only the worker imports this module.
 """
@@ -48,7 +48,7 @@ KEPT = "Finished runs are kept. Try again: only the missing runs are made."
 
 ROWS, OUTCOMES = "rows.jsonl", "what-if.jsonl"
 
-CHOSEN = "median_run"
+CHOSEN = "worst_run"
 """The run of an answer that is run again with changes, by its name in the results so far."""
 
 AFTER_MOVE_US = 5_000_000
@@ -216,7 +216,7 @@ class Runs:
 class WhatHelped:
     """What would have helped in one run of an answer: the run again, with one change at a time.
 
-    The run is the one with the median number of duplicates, of equal ones the first. Every changed run ends
+    The run is the one with the most duplicates, of equal ones the first. Every changed run ends
     at the same instant: twice the time that the backlog of the unchanged run needs after the last command.
     """
 

@@ -238,7 +238,9 @@ def test_what_the_answer_assumes_is_below_it(open_set_up):
 def test_what_would_have_helped_is_under_the_answer_with_settings_to_paste(open_set_up):
     page = open_set_up(QUICK)
     answered(page)
-    section = page.get_by_role("region", name=re.compile(r"What would have helped in the run of seed \d+"))
+    section = page.get_by_role(
+        "region", name=re.compile(r"What would have helped in the run with the most duplicates \(seed \d+")
+    )
     found = page.evaluate("() => globalThis.failoverSetUp.answer().what_if")
     assert found["done"] and found["finished"] == found["of"] > 3
     rows = section.locator("tbody tr")

@@ -77,7 +77,7 @@ test("what would have helped follows the answer, and its progress and failures a
   const answer = [asked, { ...status, results: { ...status.results, what_if } }].reduce(foldAnswer, noAnswer());
   assert.equal(progressWords(answer, 3), "answered; 3 of 10 runs for what would have helped, about 12 s left");
   assert.equal(foldAnswer(answer, statusOf([], { results: undefined })).what_if, what_if);
-  assert.equal(whatIfTitle(what_if), "What would have helped in the run of seed 7");
+  assert.equal(whatIfTitle(what_if), "What would have helped in the run with the most duplicates (seed 7)");
   assert.match(whatIfWords(what_if), /^3 of 10 changed runs so far\. This is one of the runs/);
   assert.match(whatIfWords({ ...what_if, finished: 10, failed: ["it is too long"] }), /^This is one.* Not every change could be run again: it is too long\.$/);
 });

@@ -43,7 +43,7 @@ const runFrom = (asked, row) => ({ ...row, at_us: asked.at_us + row.phase_us, st
 export const isAnswered = ({ asked, runs }) => asked !== null && runs.length >= asked.size.runs;
 
 /** @returns {string} */
-export const whatIfTitle = ({ seed }) => `What would have helped${seed === null ? "" : ` in the run of seed ${seed}`}`;
+export const whatIfTitle = ({ seed }) => `What would have helped${seed === null ? "" : ` in the run with the most duplicates (seed ${seed})`}`;
 
 /** @returns {string} how far the changed runs are, and why some are missing */
 export function whatIfWords({ of, finished, failed }) {
