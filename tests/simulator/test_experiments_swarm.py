@@ -12,8 +12,9 @@ from simulator.log.cursors import Cursor
 from simulator.scenarios.canonical import canonical_text
 
 FAMILY = "replicated-subscriptions"
-WITH_A_CRASH = 17
-"""A seed whose run has a crash of the region, a restart, and commands that have nothing to do with them."""
+WITH_A_CRASH = 37
+"""A seed whose run has a cut link, a crash of the region, a restart, and commands that have nothing to do
+with them."""
 
 
 @pytest.fixture
@@ -37,9 +38,10 @@ def test_a_broken_rule_is_found_and_shrunk_to_the_commands_that_it_needs(keeps_u
     assert len(drawn.commands) >= 4
     found = swarm_run(FAMILY, WITH_A_CRASH)
     assert found.status == swarm.BROKEN and "Mark-delete moves back only by" in found.claim
-    assert [spec.do for spec in found.scenario.commands] == ["cluster.crash", "cluster.restart"]
-    for place in range(2):
-        fewer = replace(found.scenario, commands=found.scenario.commands[place : place + 1])
+    assert [spec.do for spec in found.scenario.commands] == ["link.cut", "cluster.crash", "cluster.restart"]
+    commands = found.scenario.commands
+    for place in range(3):
+        fewer = replace(found.scenario, commands=commands[:place] + commands[place + 1 :])
         assert swarm.first_broken(load_scenario_text(canonical_text(fewer)), found.claim) is None
         assert swarm.first_broken(load_scenario_text(canonical_text(fewer)), swarm.CRASHED) is None
     assert swarm.first_broken(found.scenario, found.claim) is not None
