@@ -20,7 +20,7 @@ def test_a_tenants_scenario_opens_with_its_migration_and_the_map_moves_clients(o
     expect(panel_of(lab).locator(".says").first).to_contain_text("it is safe to switch")
     expect(panel_of(lab).locator(".says").first).to_contain_text("17 duplicates")
     expect(panel_of(lab).locator(".steps li")).to_have_count(5)
-    expect(panel_of(lab).locator(".waits li")).to_have_count(9)
+    expect(panel_of(lab).locator(".waits li")).to_have_count(10)
     expect(panel_of(lab).locator(".unmet")).to_have_count(0)
     lab.seek(5_050_000)
     expect(panel_of(lab).locator("svg")).to_have_attribute(

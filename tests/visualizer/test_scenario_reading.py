@@ -17,7 +17,6 @@ from visualizer.labs import definitions
 from visualizer.live.wire import Refused
 from visualizer.pages import scenario_reading
 from visualizer.pages.scenario_reading import WAITING_TEXTS, read_in_turn
-from visualizer.setups import study
 
 ANSWER_BYTES = 150_000
 """A hundred problems that list every known key."""
@@ -62,16 +61,6 @@ async def test_a_set_up_is_read_in_the_dedicated_thread(threads, path):
     )
     assert answer.status_code == 200
     assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
-
-
-async def test_each_run_of_a_set_up_is_read_in_the_dedicated_thread():
-    def name(text, **how):
-        return threading.current_thread().name
-
-    reading = study.partial(scenario_reading.read_soon, name)
-    assert study._load.func is scenario_reading.read_soon and (await reading("text")).startswith(
-        "scenario-reading"
-    )
 
 
 @pytest.mark.parametrize("path", ["/labs/", "/my-set-up/check/", "/editor/check/"])

@@ -55,8 +55,9 @@ export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen,
 /** Position of the median, px from the left. */
 const middleOf = ({ low, high, median }, width) => ((median - low) / (high - low)) * (width - DOT_PX) + DOT_PX / 2;
 
-/** Distance of the median's label from either end, where the range is written, px. */
-const APART_PX = 90;
+/** Width of a character of a label, at most, and the gap between two labels, px. */
+const CHARACTER_PX = 8;
+const GAP_PX = 10;
 
 function axisOf(document, figure, spread, width) {
   if (!spread) return element(document, "p.axis.same", {}, [element(document, "span", { text: "never" })]);
@@ -64,8 +65,11 @@ function axisOf(document, figure, spread, width) {
   const low_words = element(document, "span", { text: valueWords(figure, low) });
   if (low === high) return element(document, "p.axis.same", {}, [low_words]);
   const words = element(document, "b", { text: `median ${medianWords(figure, median)}` });
-  words.style.left = `${Math.min(Math.max(middleOf(spread, width), APART_PX), width - APART_PX)}px`;
-  return element(document, "p.axis", {}, [low_words, words, element(document, "span", { text: valueWords(figure, high) })]);
+  const high_words = element(document, "span", { text: valueWords(figure, high) });
+  const character_px = CHARACTER_PX * (Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--scale")) || 1);
+  const apart = (end) => character_px * (words.textContent.length / 2 + end.textContent.length) + GAP_PX;
+  words.style.left = `${Math.min(Math.max(middleOf(spread, width), apart(low_words)), width - apart(high_words))}px`;
+  return element(document, "p.axis", {}, [low_words, words, high_words]);
 }
 
 const medianWords = (figure, median) => (figure.name.endsWith("_us") ? shortSpan(median) : halves(median));
