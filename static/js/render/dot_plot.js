@@ -66,7 +66,7 @@ function axisOf(document, figure, spread, width) {
   if (low === high) return element(document, "p.axis.same", {}, [low_words]);
   const words = element(document, "b", { text: `median ${medianWords(figure, median)}` });
   const high_words = element(document, "span", { text: valueWords(figure, high) });
-  const character_px = CHARACTER_PX * (Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--scale")) || 1);
+  const character_px = CHARACTER_PX * (Number.parseFloat(document.defaultView.getComputedStyle(document.documentElement).getPropertyValue("--scale")) || 1);
   const apart = (end) => character_px * (words.textContent.length / 2 + end.textContent.length) + GAP_PX;
   words.style.left = `${Math.min(Math.max(middleOf(spread, width), apart(low_words)), width - apart(high_words))}px`;
   return element(document, "p.axis", {}, [low_words, words, high_words]);
