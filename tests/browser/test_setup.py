@@ -214,6 +214,7 @@ def test_the_attachment_has_the_set_up_in_words_and_what_repeats_it(open_set_up)
     page.emulate_media(media="print")
     expect(page.locator("[data-part=printed]")).to_be_visible()
     expect(page.get_by_label("Rate")).to_be_hidden()
+    expect(page.locator(".plot .dot").first).to_have_css("print-color-adjust", "exact")
     pdf = page.pdf(format="A4")
     assert pdf.count(b"/Type /Page\n") in (3, 4), "the answer, the changes and the numbers, the scenario"
     assert (
