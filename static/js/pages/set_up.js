@@ -11,6 +11,6 @@ if (root) {
     window,
     fetcher: (address, options) => fetch(address, options),
   });
-  // whoever leaves before the answer does not wait for it
+  // a visitor who leaves before the answer no longer needs it
   window.addEventListener("pagehide", () => globalThis.failoverSetUp.answered() || globalThis.failoverSetUp.close());
 }

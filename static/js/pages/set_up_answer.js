@@ -143,7 +143,7 @@ function runOf({ asked, runs }, seed) {
   return { seed, set, at_us };
 }
 
-/** What a screen reader is told: the answer when it is complete, or the error. */
+/** What a screen reader announces: the answer when it is complete, or the error. */
 function announce(announced, before, answer, failure) {
   if (answer.state === "error") setText(announced, `${answer.error.error} ${answer.error.hint}`);
   else if (isAnswered(answer) && !isAnswered(before)) setText(announced, plainSentence(answer, failure));
