@@ -22,7 +22,7 @@ test("JSON Lines have the columns of all rows of the head, also those inside oth
   assert.deepEqual(head.columns.map(({ name, values }) => [name, values]), [["event.at", ["17", "18"]], ["event.op", ["recv"]], ["tags", ['["x"]']], ["id", ["m-1"]]]);
 });
 
-test("formats that need no columns, and files that cannot be read here, are told apart from text", () => {
+test("formats that need no columns, and files that cannot be read here, are distinguished from text", () => {
   assert.equal(headOf('{"resourceSpans":[]}\n', "spans.json").kind, "known");
   assert.equal(headOf('{"timestamp":1,"name":"record_data"}\n', "consumer.log").kind, "known");
   assert.equal(headOf("x", "log.jsonl.gz").kind, "unread");

@@ -206,7 +206,7 @@ def test_page_json_and_table_show_the_same_figures(tmp_path, capsys):
     for shown in (figure(found["real"]["mean"]), percent(found["equal"])):
         assert shown in html and shown in text
     assert "| three-regions | different | 4.0.7 | 2026-01-02 | same run | duplicates | 60 | – |" in text
-    assert "of 2 jobs 1 equal, 1 different" in html
+    assert "1 of 2 jobs equal, 1 different" in html
     assert json.loads(site.read_text()) == data["content"]
     words = "three-regions with Pulsar 4.0.7: different. The whole interval is more than 0.50 messages away"
     assert words in capsys.readouterr().out

@@ -52,12 +52,12 @@ export function whatIfWords({ of, finished, failed }) {
   return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${missing}`;
 }
 
-/** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm. */
+/** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm; the sentence names none with `dots_only`. */
 export const FIGURES = [
   { name: "duplicates", says: "duplicates", words: (value) => `${halves(value)} ${value === 1 ? "duplicate" : "duplicates"}`, harm: true, always: true },
   { name: "stranded_missing", says: "not replicated (unread)", words: (value) => `${halves(value)} not replicated (unread)`, harm: true, always: false },
-  { name: "on_the_way", says: "on the way at the move, arrived later", words: (value) => `${halves(value)} on the way`, harm: false, always: false, row: true },
-  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false, row: true },
+  { name: "on_the_way", says: "on the way at the move, arrived later", words: (value) => `${halves(value)} on the way`, harm: false, always: false, dots_only: true },
+  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false, dots_only: true },
   { name: "lost", says: "lost", words: (value) => `${halves(value)} lost`, harm: true, always: false },
   { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
@@ -68,7 +68,7 @@ export const FIGURES = [
 export const figuresOf = (runs) => FIGURES.filter((figure) => figure.always || runs.some((run) => run[figure.name]));
 
 /** The figures that are named in the sentence: those of harm when not 0 in every run, the others when their median is not 0. What arrives later or is processed already only has a row. */
-const inSentence = (runs) => figuresOf(runs).filter((figure) => !figure.row).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
+const inSentence = (runs) => figuresOf(runs).filter((figure) => !figure.dots_only).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
 
 /** Whether a figure differs between the runs. A figure that does not differ is not plotted. */
 export const differs = (runs, name) => runs.some((run) => run[name] !== runs[0][name]);

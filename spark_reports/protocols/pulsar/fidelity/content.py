@@ -99,8 +99,13 @@ def _key(job: dict[str, Any]) -> tuple[str, str]:
 def sentence(jobs: list[dict[str, Any]]) -> str:
     """How many jobs have each verdict."""
     counts = {word: sum(job["verdict"] == word for job in jobs) for word in (EQUAL, NOT_DECIDED, DIFFERENT)}
-    words = [f"{count} {word}" for word, count in counts.items() if count]
-    return f"of {plural(len(jobs), 'job', 'jobs')} {', '.join(words)}"
+    first, *others = [(count, word) for word, count in counts.items() if count]
+    return ", ".join(
+        [
+            f"{first[0]} of {plural(len(jobs), 'job', 'jobs')} {first[1]}",
+            *(f"{n} {word}" for n, word in others),
+        ]
+    )
 
 
 def overview(jobs: list[dict[str, Any]]) -> dict[str, Any]:
