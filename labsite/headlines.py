@@ -19,6 +19,7 @@ OF_FAILOVER = (
     "redeliveries",
     "stranded",
     "lost",
+    "pending_repeats",
 )
 OF_GROUP = ("duplicates", "redeliveries", "lost")
 

@@ -3,6 +3,7 @@
 `docs/python-api.md` describes it.
 """
 
+from simulator.counting.results import enough_until_us
 from simulator.protocols.manifest import NotOffered
 from simulator.protocols.table import (
     admin_tools,
@@ -42,6 +43,7 @@ __all__ = [
     "World",
     "Wrong",
     "cause_texts",
+    "enough_until_us",
     "format_duration",
     "live_rows_of",
     "load_scenario",

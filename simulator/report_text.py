@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from simulator.counting.results import enough_until_us
 from simulator.scenarios.model import Scenario
 
 _FAILOVER_FIGURES = ("duplicates", "redeliveries", "lost", "reordered", "expired", "skipped")
@@ -35,7 +36,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
         *_replicators(summary),
     ]
     for failover in summary["failovers"]:
-        lines += _failover(failover)
+        lines += _failover(failover, summary["simulated_us"])
     refused = [command for command in summary["commands"] if not command["ok"]]
     lines += [
         (
@@ -67,7 +68,7 @@ def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: 
         )
         causes = [name for name in first["by_cause"] if any(one and one["by_cause"][name] for one in found)]
         figures = [
-            [name, *(one and one[name] for one in found)]
+            [name, *(_number(one, name) for one in found)]
             for name in ("duplicates", "redeliveries", "lost", "reordered")
         ]
         split = [_not_replicated(one) if one else None for one in found]
@@ -76,6 +77,9 @@ def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: 
             for place, (what, _count) in enumerate(_not_replicated(first))
         ]
         figures[1:1] = [[f"  {name}", *(one and one["by_cause"][name] for one in found)] for name in causes]
+        if any(still_delivering(one) for one in found):
+            rest = [one and one["pending_repeats"] for one in found]
+            figures.append(["still to be delivered again", *rest])
         lines += table(("", *(entry["strategy"] for entry in runs)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in runs)] for name in runs[0]["costs"]]
     lines += table(("cost", *(entry["strategy"] for entry in runs)), costs)
@@ -107,8 +111,13 @@ def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: 
     return "\n".join(lines) + "\n"
 
 
-def seconds(at_us: int | None) -> str:
-    return "never" if at_us is None else f"{at_us / 1e6:,.3f} s"
+def seconds(at_us: int) -> str:
+    return f"{at_us / 1e6:,.3f} s"
+
+
+def _by_the_end(at_us: int | None, summary: dict[str, Any]) -> str:
+    """An instant; a run shows only what happened before its end."""
+    return f"not within {seconds(summary['simulated_us'])}" if at_us is None else seconds(at_us)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -220,7 +229,7 @@ def _latencies(summary: dict[str, Any]) -> list[str]:
         (
             name,
             f"{one['connected']:,} of {one['subscriptions']:,}",
-            seconds(one["connect_us"]),
+            _by_the_end(one["connect_us"], summary),
             one["latency"],
         )
         for name, one in summary["audiences"].items()
@@ -267,14 +276,34 @@ def _not_replicated(failover: dict[str, Any]) -> list[tuple[str, int]]:
     ]
 
 
-def _failover(failover: dict[str, Any]) -> Iterator[str]:
+def still_delivering(failover: dict[str, Any] | None) -> bool:
+    """Whether a failover's numbers are lower bounds: the run ended before messages were delivered again."""
+    return bool(failover and failover["pending_repeats"])
+
+
+def _number(failover: dict[str, Any] | None, name: str) -> Any:
+    """A figure of a failover as a cell of a table: "at least 554" where it may rise."""
+    return failover and (_lower_bound(failover, name) if still_delivering(failover) else failover[name])
+
+
+def _lower_bound(failover: dict[str, Any], name: str) -> str:
+    """A figure of a failover that still delivers. Without any redelivery so far none may follow."""
+    rises = name == "duplicates" or (name == "redeliveries" and failover[name])
+    return f"{'at least ' if rises else ''}{failover[name]:,}"
+
+
+def _failover(failover: dict[str, Any], end_us: int) -> Iterator[str]:
     yield (
         f"Failover of {failover['subscription']} from {failover['from']} to {failover['to']} "
         f"({failover['mode']}) at {seconds(failover['at_us'])}"
     )
     figures = [
-        f"{failover[name]:,} {name}" for name in _FAILOVER_FIGURES if failover[name] or name in _ALWAYS
+        f"{_lower_bound(failover, name) if still_delivering(failover) else f'{failover[name]:,}'} {name}"
+        for name in _FAILOVER_FIGURES
+        if failover[name] or name in _ALWAYS
     ]
+    if still_delivering(failover):
+        figures.append("still delivering at the end")
     figures += [
         f"{count:,} {'message' if count == 1 else 'messages'} {what}"
         for what, count in _not_replicated(failover)
@@ -290,13 +319,26 @@ def _failover(failover: dict[str, Any]) -> Iterator[str]:
         if failover["outage_us"] is None
         else f"outage {seconds(failover['outage_us'])}"
     )
-    drained = (
-        "not within the window" if failover["drained_us"] is None else f"at {seconds(failover['drained_us'])}"
-    )
-    yield f"  {outage}, backlog of the failover acked: {drained}"
+    yield f"  {outage}, backlog of the failover acked: {_drained(failover, end_us)}"
+    if still_delivering(failover):
+        rest, enough_s = failover["pending_repeats"], enough_until_us(failover, end_us) // 1_000_000
+        yield (
+            f"  the run ends too early: {rest:,} {'message' if rest == 1 else 'messages'} handled before "
+            f"{'is' if rest == 1 else 'are'} still to be delivered in {failover['to']}; for final numbers "
+            f"write `until: {enough_s}s` in the scenario, or --until {enough_s}s"
+        )
     window = failover["dedup_window"]
     yield f"  an idempotent consumer must remember {window['messages']:,} ids, {seconds(window['us'])}"
     yield ""
+
+
+def _drained(failover: dict[str, Any], end_us: int) -> str:
+    """When the backlog was acked; a run shows only what happened before its end."""
+    if failover["drained_us"] is not None:
+        return f"at {seconds(failover['drained_us'])}"
+    if failover["pending_repeats"] is None:
+        return "not before the next failover"
+    return f"not within {seconds(end_us - failover['at_us'])}"
 
 
 def _verdict(summary: dict[str, Any], scenario: Scenario, broken: list[str] | None) -> Iterator[str]:

@@ -161,7 +161,7 @@ def test_the_patterns_find_the_headings() -> None:
     assert found["protocols/pulsar/render/legend.js"] == 39
     assert found["protocols/pulsar/render/time_legend.js"] == 12
     assert found["protocols/emqx/render/legend.js"] == 29
-    assert found["protocols/pulsar/render/risk.js"] == 16
+    assert found["protocols/pulsar/render/risk.js"] == 17
 
 
 def test_headings_sent_by_the_server_are_in_the_glossary() -> None:

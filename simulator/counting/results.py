@@ -90,6 +90,20 @@ class Stranding:
     evidence: dict[str, int]
 
 
+def enough_until_us(failover: dict[str, Any], end_us: int) -> int:
+    """An end of the run by which a failover that still delivers at `end_us` has probably finished.
+
+    `failover` is an entry of the summary. It is assumed that the rest comes as fast as what came so far, plus
+    a quarter; without any duplicate or redelivery so far, that the rest takes as long as the window did.
+    """
+    came, rest = failover["duplicates"] + failover["redeliveries"], failover["pending_repeats"]
+    if came:
+        took_us = (end_us - failover["first_delivery_us"]) * rest // came * 5 // 4
+    else:
+        took_us = end_us - failover["at_us"]
+    return -(-(end_us + took_us) // 1_000_000) * 1_000_000
+
+
 class LazyList(Sequence):
     """Entries of `kind`, made on demand from columns of equal length.
 
@@ -171,7 +185,7 @@ class CountedFailover:
     first_delivery_us: int | None = None
     caught_up_us: int | None = None
     drained_us: int | None = None
-    undelivered: int = 0
+    pending_repeats: int | None = None
     duplicates_list: Sequence[Duplicate] = ()
     redelivered_list: Sequence[Redelivery] = ()
     lost_list: Sequence[Loss] = ()

@@ -100,7 +100,6 @@ SHARED_TERMS: tuple[TermSection, ...] = (
                     "redelivered if the leader crashes",
                     "redelivered if its client is killed",
                     "redelivered, not acknowledged before",
-                    "redelivered, never acknowledged",
                 ),
             ),
             Term(

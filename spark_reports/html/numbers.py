@@ -9,9 +9,9 @@ def seconds(at_us: int | None, digits: int = 3) -> str:
 
 
 def span(us: int | None) -> str:
-    """A span in µs, ms, s or minutes, depending on its length."""
+    """A span in µs, ms, s or minutes, depending on its length. None is a dash."""
     if us is None:
-        return "never"
+        return "–"
     if 0 < abs(us) < 1_000:
         return f"{us} µs"
     if abs(us) < 1_000_000:

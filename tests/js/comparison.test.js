@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, missingWords, passagesAt, reached, figuresAt, stepsOf, duplicateAt } from "../../static/js/model/comparison.js";
+import { CELL, causesOf, cellAt, columnsOf, figureOf, figureWords, highestFigure, holeAt, missingWords, passagesAt, reached, figuresAt, stepsOf, duplicateAt } from "../../static/js/model/comparison.js";
 import { atSpeed, clockUpTo, paused, played, settled, shown, movedTo } from "../../static/js/playback/own_clock.js";
 
 const messages = {
@@ -47,6 +47,12 @@ test("after the move, duplicates so far are counted by cause", () => {
   assert.deepEqual([late.duplicates, late.redelivered, late.replicated], [2, 1, 1]);
   assert.deepEqual(Object.fromEntries(figuresAt(column, 110).causes), { ack_hole: 0, not_in_target_yet: 0, after_last_sync: 1 });
   assert.deepEqual(causesOf([column]), ["not_in_target_yet", "after_last_sync"]);
+});
+
+test("of a run that ended too early, the last number is a lower bound", () => {
+  const early = columnsOf({ columns: answer.columns.map((one) => ({ ...one, failovers: [{ ...one.failovers[0], pending_repeats: 7 }] })) }, 0)[0];
+  assert.deepEqual([90, 110, 125, 200].map((at_us) => figureWords(figuresAt(early, at_us))), ["2", "1", "at least 2", "at least 2"]);
+  assert.equal(figureWords(figuresAt(column, 200)), "2", "nothing is still to be delivered");
 });
 
 test("the scale covers the highest figure of any instant", () => {

@@ -121,13 +121,20 @@ test("after a failover, actual and expected duplicates and messages not replicat
   assert.deepEqual(having(bits, DUPLICATE), [2, 3], "2 was acknowledged again, 3 is delivered again and unacked");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5, 7]);
   assert.deepEqual(having(bitsOf(state, "a", 9), NOT_REPLICATED), [8]);
-  const headline = (a_state, figures) => {
+  const headline = (a_state, figures, more = {}) => {
     const one = { ...state.view.failovers[0], ...figures };
-    const seen = { ...state, view: { ...state.view, clusters: { ...state.view.clusters, a: { ...state.view.clusters.a, state: a_state } }, failovers: [one] } };
+    const seen = { ...state, ...more, view: { ...state.view, clusters: { ...state.view.clusters, a: { ...state.view.clusters.a, state: a_state } }, failovers: [one] } };
     return sentenceOf(seen, whatIsWatched(seen, {}));
   };
   assert.equal(plainSentence(headline("down", { stranded_missing: 1, lost: 2 })), "a failed. b has delivered 2 duplicates. 1 message not replicated (unread), 2 lost.");
   assert.equal(plainSentence(headline("down", { stranded: 1, stranded_missing: 0 })), "a failed. b has delivered 2 duplicates.", "zeros are left out");
+  const open = { pending_repeats: 3, at_us: 60_000 };
+  assert.equal(plainSentence(headline("down", open)), "a failed. b has delivered 2 duplicates so far.", "more may follow");
+  assert.equal(plainSentence(headline("down", { ...open, pending_repeats: null })), "a failed. b has delivered 2 duplicates.", "the next failover has begun");
+  const at_end = (figures) => headline("down", { ...open, ...figures }, { at_us: 80_000, welcome: { ...state.welcome, until_us: 80_000 } });
+  assert.equal(plainSentence(at_end({})), "a failed. b has delivered at least 2 duplicates, still delivering at the end.");
+  assert.equal(plainSentence(at_end({ duplicates: 0 })), "a failed. b has delivered no duplicates, still delivering at the end.");
+  assert.equal(plainSentence(at_end({ pending_repeats: 0 })), "a failed. b has delivered 2 duplicates.");
   const planned = headline("up", { stranded: 45, stranded_missing: 45 });
   assert.equal(plainSentence(planned), "billing moved from a. b has delivered 2 duplicates. 45 unread messages on the way.");
   assert.deepEqual(planned.filter((part) => part.harm).map((part) => part.harm), ["2 duplicates"], "what is on the way is no harm");

@@ -42,6 +42,7 @@ class PlainWindow:
 
     def __init__(self, row: dict[str, Any]) -> None:
         self.subscription, self.target, self.opened_us = row["subscription"], row["peer"], row["at_us"]
+        self.next_began = False  # the subscription's next failover
         self.held: set[tuple[str, int]] = set()
         self.waiting: set[tuple[str, int]] = set()
         self.over = False
@@ -176,7 +177,8 @@ class PlainDraining:
 
     def _failover_started(self, row):
         for window in self.windows:
-            window.over = window.over or window.subscription == row["subscription"]
+            if window.subscription == row["subscription"]:
+                window.over = window.next_began = True
         window = PlainWindow(row)
         base = self.base_topic_of[row["subscription"]]
         for (cluster, topic), log in self.logs.items():
@@ -192,3 +194,17 @@ class PlainDraining:
                 }
         window.settle(row["at_us"])
         self.windows.append(window)
+
+    def left(self, window: PlainWindow) -> set[tuple[str, tuple[str, int]]]:
+        """(topic, message) of the copies that the target's log has and its cursor does not cover."""
+        found = set()
+        base = self.base_topic_of[window.subscription]
+        for (cluster, topic), log in self.logs.items():
+            if cluster == window.target and (topic == base or topic.startswith(base + "-partition-")):
+                cursor = self.cursors.get((window.subscription, cluster, topic), PlainMarks())
+                found |= {
+                    (topic, message)
+                    for number, message in enumerate(log.messages)
+                    if (cluster, topic, number) not in self.gone and not self._covered(cursor, log, number)
+                }
+        return found

@@ -386,11 +386,30 @@ class PlainRecount:
             latest = max(latest, min(seqs))
         return self.at_us[latest]
 
+    def _pending_repeats(self, window: PlainWindow, draining: Any) -> int | None:
+        """Messages that were handled before and that the target may still deliver in the window."""
+        if draining.next_began:
+            return None
+        handled = {
+            message for kind in ("delivered", "acknowledged") for message in self._first(window.row, kind)
+        }
+        place = (window.row["subscription"], window.row["peer"])
+        return len(
+            {
+                message
+                for topic, message in self.draining.left(draining)
+                if message in handled
+                and message not in window.first_delivered
+                and (*place, topic, message) not in self.dropped
+            }
+        )
+
     def failovers(self) -> list[dict[str, Any]]:
         for window, draining in zip(self.windows, self.draining.windows, strict=True):
             if not window.closed:
                 self._close(window)
             window.result["drained_us"] = draining.drained_us
+            window.result["pending_repeats"] = self._pending_repeats(window, draining)
             target = {
                 copy["message"]
                 for (cluster, _), copies in self.copies.items()

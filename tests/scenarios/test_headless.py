@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from simulator import headless, scenario_names
+from simulator import enough_until_us, headless, scenario_names
 from simulator.protocols.registry import VOCABULARY
 from simulator.trace.files import read_trace
 
@@ -301,3 +302,62 @@ def test_a_full_disk_is_no_internal_error(monkeypatch, capsys, command, argument
         capsys.readouterr().err
         == "standard output cannot be written: No space left on device; make room, or send it elsewhere\n"
     )
+
+
+SLOW = """
+format: 1
+name: slow-move
+title: "Consumers too slow to drain before the end"
+family: replicated-subscriptions
+until: 4400ms
+clusters: {us-west: {}, us-east: {}}
+links: {default: {latency: 40ms}}
+topics: {orders: {clusters: [us-west, us-east]}}
+producers: {web: {topic: orders, cluster: us-west, every: 9500us, start: 10ms, count: 500}}
+subscriptions: {billing: {topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers: {billing-1: {subscription: billing, cluster: us-west, processing: 9ms}}
+commands:
+  - {at: 3900ms, do: subscription.fail-over, subscription: billing, from: us-west, to: us-east, mode: crash}
+"""
+
+
+@pytest.fixture
+def slow(tmp_path):
+    path = tmp_path / "slow.yaml"
+    path.write_text(SLOW)
+    return path
+
+
+def test_a_run_that_ends_during_the_deliveries_of_a_failover_gives_lower_bounds(slow):
+    """56 of the 94 duplicates are delivered by 4.4 s; the others and one redelivery follow by 4.8 s."""
+    cut, whole = (
+        json.loads(simulate(slow, as_json=True, until=until)[1])["failovers"][0] for until in (None, "8s")
+    )
+    assert (whole["duplicates"], whole["redeliveries"], whole["pending_repeats"]) == (94, 1, 0)
+    assert (cut["duplicates"], cut["redeliveries"], cut["pending_repeats"]) == (56, 0, 39)
+    text = simulate(slow)[1]
+    assert "  at least 56 duplicates, 0 lost, still delivering at the end" in text
+    assert "backlog of the failover acked: not within 0.500 s" in text
+    assert "39 messages handled before are still to be delivered in us-east" in text
+    assert "never" not in text
+    end = re.search(r"write `until: (\d+s)` in the scenario, or --until \1", text).group(1)
+    finished = simulate(slow, until=end)[1]
+    assert "  94 duplicates, 1 redeliveries, 0 lost" in finished and "at least" not in finished
+    assert "still" not in finished
+
+
+def test_a_comparison_of_runs_that_end_during_the_deliveries_gives_lower_bounds(slow):
+    out, err = io.StringIO(), io.StringIO()
+    assert headless.compare(str(slow), out, err) == 0
+    cells = {
+        line[0]: line[1:] for line in (re.split(r"\s{2,}", text) for text in out.getvalue().splitlines())
+    }
+    assert cells["duplicates"] == ["at least 56"] * 3
+    assert cells["still to be delivered again"] == ["354", "39", "40"]
+
+
+def test_an_end_by_which_a_failover_has_finished_is_estimated_from_its_deliveries():
+    failover = {"at_us": 2_000_000, "first_delivery_us": 2_500_000, "duplicates": 9, "redeliveries": 1}
+    assert enough_until_us({**failover, "pending_repeats": 20}, 4_500_000) == 10_000_000, "4.5 s + 1.25 x 4 s"
+    none = {"duplicates": 0, "redeliveries": 0, "pending_repeats": 20, "first_delivery_us": None}
+    assert enough_until_us({**failover, **none}, 4_500_000) == 7_000_000, "another 2.5 s"

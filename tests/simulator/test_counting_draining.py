@@ -115,3 +115,52 @@ def test_the_next_failover_ends_the_window():
     world.wait().fail_over("b", "a")
     world.wait().consume([0], "b")
     assert [one.drained_us for one in world.counted().failovers] == [None, None]
+
+
+# --- what may still be delivered again when the run ends
+
+
+def test_what_was_acked_in_a_and_is_not_covered_in_b_may_be_delivered_again():
+    world = held_by_both(3)
+    world.consume([0, 1], "a")
+    world.wait().fail_over("a", "b")
+    assert world.failover().pending_repeats == 2, "2 was never delivered, so it will be no repeat"
+    world.wait().deliver([0], "b")
+    assert (world.failover().duplicates, world.failover().pending_repeats) == (1, 1)
+    world.wait().register([1], "b")
+    assert world.failover().pending_repeats == 0
+
+
+def test_what_was_delivered_in_a_and_not_acked_may_be_delivered_again():
+    world = held_by_both(2)
+    world.deliver([0], "a")
+    world.wait().fail_over("a", "b")
+    assert world.failover().pending_repeats == 1
+    world.wait().move("b", 0, "skip")
+    assert world.failover().pending_repeats == 0
+
+
+def test_messages_that_reach_b_after_the_failover_may_be_delivered_again_there():
+    world = held_by_both(1)
+    world.publish([1], "a")
+    world.consume([1], "a")
+    world.wait().fail_over("a", "b")
+    assert world.failover().pending_repeats == 0
+    world.wait().store([1], "b", source="a")
+    assert world.failover().pending_repeats == 1
+
+
+def test_after_the_next_failover_the_numbers_of_the_first_are_final():
+    world = held_by_both(1)
+    world.consume([0], "a")
+    world.wait().fail_over("a", "b")
+    world.wait().fail_over("b", "a")
+    assert [one.pending_repeats for one in world.counted().failovers] == [None, 0]
+
+
+def test_a_deleted_ledger_leaves_nothing_to_be_delivered_again():
+    world = held_by_both(2)
+    world.consume([0, 1], "a")
+    world.wait().fail_over("a", "b")
+    delete_ledger(world, 2)
+    assert world.failover().pending_repeats == 0

@@ -33,6 +33,7 @@ FAILOVER_KEYS = {
     "first_delivery_us",
     "caught_up_us",
     "drained_us",
+    "pending_repeats",
     "forecast",
 }
 CAUSES = [

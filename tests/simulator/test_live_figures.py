@@ -19,6 +19,7 @@ FIGURES = (
     "outage_us",
     "caught_up_us",
     "drained_us",
+    "pending_repeats",
 )
 
 GROUP_FIGURES = (

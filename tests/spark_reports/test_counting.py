@@ -316,6 +316,7 @@ def test_spark_counts_of_the_worked_cases_are_those_by_hand(
                     "outage_us",
                     "caught_up_us",
                     "drained_us",
+                    "pending_repeats",
                 )
             }
             plain["dedup_window"] = {"messages": theirs.dedup_window_messages, "us": theirs.dedup_window_us}

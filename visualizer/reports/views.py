@@ -119,6 +119,8 @@ def _headline(figures: dict[str, Any]) -> dict[str, Any]:
         subject = f"Group {figures['group']}"
     else:
         subject = "{subscription}, {from} to {to}".format(**figures) + f", {figures['at_us'] / 1e6:.3f} s"
+        if figures.get("pending_repeats"):
+            subject += ", still delivering at the end: lower bounds"
     return {"subject": subject, **{name: figures.get(name) for name in HEADLINE_FIGURES}}
 
 

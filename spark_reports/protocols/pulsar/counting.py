@@ -184,10 +184,10 @@ class Counting(Steps):
             covered = fates.covered(of_failovers, self.marks, self.scopes)
             settled = fates.settled(of_failovers, covered, replicators, self.lost_clusters)
             self.fate_figures = fates.fate_figures(settled, self.failovers).collect()
-        self.drained = self._drained()
+        self._follow_backlogs()
 
-    def _drained(self) -> dict[tuple[int, int], int]:
-        """The instant at which the target's cursor covered all that its log held at each failover."""
+    def _follow_backlogs(self) -> None:
+        """When the target's cursor covered all that its log held at each failover, and what it did not."""
         with self.quick(self.control):
             stretches = self.local(
                 draining.stretches(self.scopes, self.marks, self.lost_acks, self.backward_steps)
@@ -197,7 +197,20 @@ class Counting(Steps):
         near = self.near(self.rows, held, "sequence_id")
         taken = self.settle(draining.taken(near, held, stretches, self.lost_acks, self.limits))
         with self.quick(self.control, held, taken):
-            return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
+            stretches_covered = draining.covered_stretches(held, taken, stretches, self.marks)
+            self.drained = draining.drained(stretches_covered.collect())
+        self.pending_figures = self._count_pending_repeats()
+
+    def _count_pending_repeats(self) -> list[Any]:
+        """Count what the target of each failover may still deliver again when the run ends."""
+        with self.quick(self.control):
+            ends = self.local(draining.ends(self.scopes, self.marks))
+        copies = self.scans.frame(logs.COPIES_ABOVE, parts=draining.parts(ends.collect()))
+        left = self.settle(draining.left(copies, ends, self.lost_clusters))
+        near = self.near(self.rows, left, "sequence_id")
+        taken = self.settle(draining.taken(near, left, ends, self.lost_acks, self.limits))
+        with self.quick(self.control, left, taken):
+            return draining.pending_repeats(near, left, taken, ends).collect()
 
     def count_subscriptions(self) -> None:
         """Count the rows of each subscription, cluster and partition."""
@@ -225,7 +238,8 @@ class Counting(Steps):
         They have `failover_seq`, and no forecast.
         """
         counted = [
-            _by_failover(frame) for frame in (self.delivery_figures, self.fate_figures, self.dedup_figures)
+            _by_failover(frame)
+            for frame in (self.delivery_figures, self.fate_figures, self.dedup_figures, self.pending_figures)
         ]
         ended = {(row.run, row.failover_seq, row.cluster): row.ended_us for row in self.ends.collect()}
         by_cause: dict[tuple[int, int], dict[str, int]] = {}
@@ -288,4 +302,5 @@ def _figure(
         "first_delivery_us": first_us,
         "caught_up_us": found.get("caught_up_us"),
         "drained_us": found["drained_us"],
+        "pending_repeats": None if row.end_us is not None else found.get("pending_repeats") or 0,
     }

@@ -21,6 +21,7 @@ PLAIN = (
     "first_delivery_us",
     "caught_up_us",
     "drained_us",
+    "pending_repeats",
 )
 
 CSV_COLUMNS = ("run", "scenario", "seed", *PLAIN)

@@ -59,7 +59,7 @@ export const FIGURES = [
   { name: "on_the_way", says: "on the way at the move, arrived later", words: (value) => `${halves(value)} on the way`, harm: false, always: false, dots_only: true },
   { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false, dots_only: true },
   { name: "lost", says: "lost", words: (value) => `${halves(value)} lost`, harm: true, always: false },
-  { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
+  { name: "redeliveries", says: "redelivered, not acknowledged before", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
   { name: "drained_us", says: "until the backlog was acked", words: (value) => `backlog acked after ${shortSpan(value)}`, harm: false, always: false },
 ];
@@ -76,8 +76,11 @@ export const differs = (runs, name) => runs.some((run) => run[name] !== runs[0][
 /** @returns {string} "5 s", "1.24 s", "340 ms" */
 export const shortSpan = (value_us) => (value_us >= 1e6 ? `${seconds(value_us, 2).replace(/\.?0+$/, "")} s` : span(value_us));
 
+/** What is said of a span that no run knows: a run shows only what happened before its end. */
+export const NOT_BY_THE_END = "not by the end";
+
 /** The label of a value under a plot: a number or a span. */
-export const valueWords = (figure, value) => (value === null ? "never" : figure.name.endsWith("_us") ? shortSpan(value) : whole(value));
+export const valueWords = (figure, value) => (value === null ? NOT_BY_THE_END : figure.name.endsWith("_us") ? shortSpan(value) : whole(value));
 
 /**
  * @param {object[]} runs
@@ -121,7 +124,7 @@ function figureParts(runs, figure) {
   const open = figure.harm && runs.some((run) => run.delivering);
   const strong = `${open ? "at least " : ""}${figure.words(figure.name.endsWith("_us") ? Math.round(spread.median) : spread.median)}`;
   const range = spread.low === spread.high ? [] : [" ", { soft: `(${valueWords(figure, spread.low)} to ${valueWords(figure, spread.high)})` }];
-  const never = spread.never ? [" ", { harm: `(${figure.name === "drained_us" ? "not by the end" : "never"} in ${spread.never} of ${runs.length})` }] : [];
+  const never = spread.never ? [" ", { harm: `(${NOT_BY_THE_END} in ${spread.never} of ${runs.length})` }] : [];
   return [figure.harm && spread.high > 0 ? { harm: strong } : { strong }, ...range, ...never];
 }
 

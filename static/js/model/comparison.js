@@ -3,6 +3,8 @@
  * Pure. Instants are µs, -1 is never. The server's columns cover whole runs.
  */
 
+import { whole } from "./format.js";
+
 /** States of a message's cell; the larger one replaces the smaller one. */
 export const CELL = { absent: 0, there: 1, done: 2 };
 
@@ -15,12 +17,13 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {any} followed the server's data about the failover
  * @property {number} total messages
  * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, unreplicated, replicated, duplicates, redelivered
+ * @property {boolean} open whether the run ended while the failover's messages were still delivered again
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, ascending
  */
 
 /** @returns {Column[]} columns of the failover with this index, for the runs in which it happened */
 export function columnsOf(answer, place) {
-  return answer.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place]));
+  return answer.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place], column.failovers[place]));
 }
 
 /** Why a strategy has no such failover: the command that was refused. */
@@ -29,7 +32,7 @@ export function missingWords(column) {
   return `No failover under this strategy.${refused ? ` ${refused.command} was refused: ${refused.error}.` : ""}`;
 }
 
-function columnOf(column, followed) {
+function columnOf(column, followed, failover) {
   const messages = followed.messages ?? nothing();
   const { acknowledged_us, known_us, stored_us, delivered_us, delivery, cause } = messages;
   const causes = new Map(Object.keys(column.failovers[0]?.by_cause ?? {}).map((name) => [name, []]));
@@ -43,7 +46,7 @@ function columnOf(column, followed) {
     if (delivery[at] === "redelivered") sorted.redelivered.push(delivered_us[at]);
   }
   for (const list of [sorted.replicated, sorted.duplicates, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
-  return { strategy: column.strategy, title: column.title, says: column.says, text: column.text, costs: column.costs, followed, total: stored_us.length, sorted, causes };
+  return { strategy: column.strategy, title: column.title, says: column.says, text: column.text, costs: column.costs, followed, open: failover?.pending_repeats > 0, total: stored_us.length, sorted, causes };
 }
 
 const nothing = () => ({ stored_us: [], at_source_us: [], at_target_us: [], acknowledged_us: [], known_us: [], delivered_us: [], delivery: [], cause: [], lost: [], origin: [] });
@@ -76,12 +79,16 @@ export function figuresAt(column, at_us) {
     unreplicated: acknowledged - replicated,
     duplicates: reached(sorted.duplicates, at_us),
     redelivered: reached(sorted.redelivered, at_us),
+    open: column.open && at_us >= Math.max(move_us, sorted.duplicates.at(-1) ?? 0), // no more are counted, although more would be delivered
     causes: new Map([...column.causes].map(([name, instants]) => [name, reached(instants, at_us)])),
   };
 }
 
 /** The headline number: how many duplicates a move would cause now; after the move, how many it has caused. */
 export const figureOf = (now) => (now.moved ? now.duplicates : now.unreplicated);
+
+/** @returns {string} the headline number; "at least" where the run ended too early */
+export const figureWords = (now) => `${now.open ? "at least " : ""}${whole(figureOf(now))}`;
 
 /** Causes with at least one duplicate in any column, in the order in which they are decided. */
 export function causesOf(columns) {

@@ -26,7 +26,7 @@
  * @property {{run: number, point: number, seed: number, reason: string}[]} failed
  */
 
-import { shortSpan } from "./answer.js";
+import { NOT_BY_THE_END, shortSpan } from "./answer.js";
 import { capitalised, whole } from "./format.js";
 
 /** Most parts of an axis of the chart. */
@@ -36,7 +36,7 @@ const MOST_TICKS = 6;
 export const mainMeasure = (results) => results.measures.find((one) => one.name === results.measure) ?? results.measures[0];
 
 /** @param {string} unit @param {number | null} value @returns {string} "12", "1.4 s", "not by the end" */
-export const valueWords = (unit, value) => (value === null ? "not by the end" : unit === "us" ? shortSpan(value) : whole(value));
+export const valueWords = (unit, value) => (value === null ? NOT_BY_THE_END : unit === "us" ? shortSpan(value) : whole(value));
 
 /** @param {Results} results @returns {string} a note about runs that ended too early; empty if none did */
 export function openNote(results) {

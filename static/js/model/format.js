@@ -23,6 +23,13 @@ export const halves = (value) => `${whole(Math.trunc(value))}${Number.isInteger(
 /** @returns {string} "1 message", "2 messages" */
 export const counted = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
+/**
+ * @param {{[figure: string]: any}} failover
+ * @param {string} name of its figure
+ * @returns {string} "at least 554" where the figure may rise: the target may still deliver messages again
+ */
+export const lowerBound = (failover, name) => `${failover.pending_repeats && (name === "duplicates" || failover[name]) ? "at least " : ""}${whole(failover[name] ?? 0)}`;
+
 /** @returns {string} bytes, "1.2 KB" */
 export function bytes(count) {
   if (count < 1000) return `${count} B`;

@@ -1,6 +1,6 @@
 /** One column of a comparison: its figure, its picture with the same as text, its curve, and the button that opens the lab. */
 
-import { figureOf, figuresAt } from "../model/comparison.js";
+import { figureOf, figuresAt, figureWords } from "../model/comparison.js";
 import { counted, whole } from "../model/format.js";
 import { paintCurve } from "../render/comparison_curve.js";
 import { paintLanes } from "../render/comparison_lanes.js";
@@ -30,7 +30,7 @@ export function makeColumn({ root }, column, { most, open }) {
       const now = figuresAt(column, given.at_us);
       const duplicates = figureOf(now);
       setText(number, whole(duplicates));
-      setText(unit, now.moved ? "duplicates" : "forecast duplicates");
+      setText(unit, !now.moved ? "forecast duplicates" : now.open ? "duplicates at least, still delivering at the end" : "duplicates");
       figure.className = `figure ${duplicates === 0 ? "" : now.moved ? "has" : "would"}`;
       const width = section.clientWidth;
       paintLanes(lanes, column, { ...given, width, most, clusters });
@@ -60,5 +60,5 @@ export function wordsOf(column, at_us) {
   const now = figuresAt(column, at_us);
   const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.replicated)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
   if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.unreplicated, "duplicate")}.`;
-  return `${known} Since the failover: ${counted(now.duplicates, "duplicate")}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
+  return `${known} Since the failover: ${figureWords(now)} ${now.duplicates === 1 ? "duplicate" : "duplicates"}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
 }

@@ -1,6 +1,6 @@
 /** The sentence above the columns and the table below them: the same figures as text and as numbers, at the instant shown. */
 
-import { causesOf, figureOf, figuresAt } from "../model/comparison.js";
+import { causesOf, figureOf, figuresAt, figureWords } from "../model/comparison.js";
 import { causeWords } from "../model/cause_words.js";
 import { bytes, seconds, whole } from "../model/format.js";
 import { element, putParts, required, setText } from "../render/dom.js";
@@ -15,7 +15,7 @@ export function makeNumbers({ document, root }, columns) {
     row("acknowledged", "", (now) => now.acknowledged),
     row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.replicated),
     row("forecast duplicates of a move now", "", (now) => (now.moved ? null : now.unreplicated)),
-    row("duplicates", "harm", (now) => (now.moved ? now.duplicates : null)),
+    row("duplicates", "harm", (now) => (now.moved ? figureWords(now) : null)),
     ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
     row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
     row("lost, in the whole run", "", (now, column) => (now.moved ? column.followed.messages.lost.filter(Boolean).length : null)),
@@ -45,9 +45,9 @@ export function makeNumbers({ document, root }, columns) {
   };
 
   function sentenceOf(now) {
-    const figures = now.flatMap((one, at) => [at === 0 ? "" : at === now.length - 1 ? " or " : ", ", { [one.moved ? "harm" : "strong"]: whole(figureOf(one)) }]);
+    const figures = now.flatMap((one, at) => [at === 0 ? "" : at === now.length - 1 ? " or " : ", ", { [one.moved ? "harm" : "strong"]: figureWords(one) }]);
     const same = now.length === 2 && figureOf(now[0]) === figureOf(now[1]);
-    if (same && now[0].moved) return [`Since the move to ${to} at ${seconds(move_us, 1)} s: `, { harm: whole(figureOf(now[0])) }, ` duplicates of ${subscription}, in both.`];
+    if (same && now[0].moved) return [`Since the move to ${to} at ${seconds(move_us, 1)} s: `, { harm: figureWords(now[0]) }, ` duplicates of ${subscription}, in both.`];
     if (!now[0].moved) return [`If ${subscription} moved from ${from} to ${to} now: `, ...figures, " duplicates."];
     return [`Since the move to ${to} at ${seconds(move_us, 1)} s: `, ...figures, ` duplicates of ${subscription}.`];
   }

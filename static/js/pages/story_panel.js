@@ -4,7 +4,7 @@
  * few seconds, because counting takes a while.
  */
 
-import { counted, seconds, whole } from "../model/format.js";
+import { counted, lowerBound, seconds, whole } from "../model/format.js";
 import { element } from "../render/dom.js";
 import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
@@ -72,10 +72,11 @@ function make(section, parts) {
 }
 
 function headline(document, failover) {
-  const duplicates = failover.duplicates ? counted(failover.duplicates, "duplicate") : "no duplicates";
+  const duplicates = failover.duplicates ? `${lowerBound(failover, "duplicates")} ${failover.duplicates === 1 ? "duplicate" : "duplicates"}` : "no duplicates";
+  const open = failover.pending_repeats ? `, still delivering (${counted(failover.pending_repeats, "message")} to be delivered again)` : "";
   const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
   const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} lost` })] : [];
-  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s: `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: duplicates }), ...losses, ". Choose a message to see its story."]);
+  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s: `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: duplicates }), open, ...losses, ". Choose a message to see its story."]);
 }
 
 function sharedHeadline(document, group) {
@@ -120,6 +121,6 @@ function groupOf(parts, failover, group, open) {
 function messageButton({ document, story }, failover, group, message) {
   const name = `${message.producer}/${message.sequence_id}`;
   const when = message.at_us === undefined ? "" : `, delivered at ${seconds(message.at_us)} s`;
-  const after = message.returned || message.recovered ? ", delivered later" : message.returned === false ? ", never delivered" : "";
+  const after = message.returned || message.recovered ? ", delivered later" : message.returned === false ? ", not delivered" : "";
   return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: show its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
 }

@@ -3,7 +3,7 @@
  * The row is one tab stop; the arrow keys move in the order of the values.
  */
 
-import { shortSpan, spreadOf, valueWords } from "../model/answer.js";
+import { NOT_BY_THE_END, shortSpan, spreadOf, valueWords } from "../model/answer.js";
 import { dotPlaces } from "../layout/dots.js";
 import { halves } from "../model/format.js";
 import { element } from "./dom.js";
@@ -60,7 +60,7 @@ const CHARACTER_PX = 8;
 const GAP_PX = 10;
 
 function axisOf(document, figure, spread, width) {
-  if (!spread) return element(document, "p.axis.same", {}, [element(document, "span", { text: "never" })]);
+  if (!spread) return element(document, "p.axis.same", {}, [element(document, "span", { text: NOT_BY_THE_END })]);
   const { low, high, median } = spread;
   const low_words = element(document, "span", { text: valueWords(figure, low) });
   if (low === high) return element(document, "p.axis.same", {}, [low_words]);

@@ -1,5 +1,6 @@
 /** Draws the results of an experiment: a line for each setting, with a dot for each value and marks at median and 95th percentile. */
 
+import { NOT_BY_THE_END } from "../model/answer.js";
 import { axisOf, mainMeasure, pointLabel, radiusOf, valueWords } from "../model/experiment.js";
 import { svgNode } from "./dom.js";
 
@@ -7,9 +8,9 @@ import { svgNode } from "./dom.js";
 const ROW_PX = 50;
 const LINE_PX = 34;
 const AXIS_PX = 26;
-/** Space beside the lines for half of a dot or of a number, and room for "12 never", px. */
+/** Space beside the lines for half of a dot or of a number, and room for "12 not by the end", px. */
 const SIDE_PX = 14;
-const NEVER_PX = 72;
+const NEVER_PX = 120;
 
 /**
  * @param {Document} document
@@ -50,5 +51,5 @@ function drawPoint(document, svg, results, point, { top, along, width }) {
   for (const [name, value, reach] of [["p95", p95, 9], ["median", median, 13]]) {
     if (value !== null) svg.append(svgNode(document, "line", { class: String(name), x1: along(value), x2: along(value), y1: line - Number(reach), y2: line + Number(reach) }));
   }
-  if (point.never) svg.append(svgNode(document, "text", { class: "tick", x: width - 4, y: line - 6, "text-anchor": "end" }, `${point.never} never`));
+  if (point.never) svg.append(svgNode(document, "text", { class: "tick", x: width - 4, y: line - 6, "text-anchor": "end" }, `${point.never} ${NOT_BY_THE_END}`));
 }

@@ -125,7 +125,7 @@ def remote_words(runtime: Pulsar, one: Subscription) -> list[str]:
             when = (
                 f"moved by an Update {seconds(runtime.now_us - twin.last_applied_us)} ago"
                 if twin.last_applied_us is not None
-                else "never moved by an Update"
+                else "not moved by an Update so far"
             )
             words.append(f"{name} is at {twin.mark_delete_text}, {when}.")
     return words

@@ -23,6 +23,7 @@ from simulator.protocols.pulsar.verdicts.forecast import forecast as count_forec
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
+    from simulator.log.ledgers import TopicLog
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
@@ -198,6 +199,25 @@ def undelivered(runtime: Pulsar, subscription: str, cluster: str, messages: BitM
     return (waiting & messages) - runtime.acknowledged[subscription] - runtime.settled[subscription]
 
 
+def uncovered(runtime: Pulsar, subscription: str, cluster: str) -> BitMap:
+    """The messages of the cluster's log that the subscription's cursor there does not cover."""
+    base, found = runtime.subscriptions[subscription].topic, BitMap()
+    if runtime.clusters[cluster].state == "lost":
+        return found
+    for topic in runtime.clusters[cluster].topics.values():
+        if topic.base == base:
+            found |= _uncovered_in(runtime, topic, topic.subscriptions.get(subscription))
+    return found
+
+
+def _uncovered_in(runtime: Pulsar, topic: Topic, subscription: Subscription | None) -> BitMap:
+    if subscription is None:
+        return in_log(runtime, topic)
+    cursor = subscription.cursor
+    messages = _messages_from(runtime, topic, cursor.mark_delete + 1)
+    return _without(topic, cursor, messages) - _acked_parts(runtime, topic.log, cursor)
+
+
 def deliverable(runtime: Pulsar, subscription: str, cluster: str, messages: BitMap) -> BitMap:
     """The undelivered ones that the application will get: its client has not dropped them there."""
     waiting = undelivered(runtime, subscription, cluster, messages)
@@ -323,16 +343,22 @@ def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.
 def _cursor(runtime: Pulsar, subscription: Subscription | None, first: int) -> RemoteCursor | None:
     if subscription is None:
         return None
-    cursor, log = subscription.cursor, subscription.topic.log
+    cursor = subscription.cursor
+    parts = _acked_parts(runtime, subscription.topic.log, cursor)
+    if subscription.filter.reported:
+        parts |= _filtered(runtime, subscription, first)
+    return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
+
+
+def _acked_parts(runtime: Pulsar, log: TopicLog, cursor: Cursor) -> BitMap:
+    """The acked messages of batches of which others are not acked."""
     parts = BitMap()
     for index, remaining in cursor.partly_acknowledged().items():
         first = log.records[index]
         parts.update(
             first + offset for offset in range(runtime.messages.batch[first]) if not remaining >> offset & 1
         )
-    if subscription.filter.reported:
-        parts |= _filtered(runtime, subscription, first)
-    return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
+    return parts
 
 
 def _filtered(runtime: Pulsar, subscription: Subscription, first: int) -> BitMap:

@@ -126,6 +126,15 @@ class FailoverWindow:
         if not self.unsettled:
             self.caught_up_us = self.runtime.now_us
 
+    def _pending_repeats(self) -> int | None:
+        """Messages that the target may still deliver again; None when the next failover has begun."""
+        if self.lost is not None:
+            return None
+        known = self.runtime.acknowledged[self.subscription] | self.runtime.delivered[self.subscription]
+        dropped = self.runtime.dropped.get((self.subscription, self.target), BitMap())
+        waiting = forecasting.uncovered(self.runtime, self.subscription, self.target)
+        return len((waiting & known) - self.judged - dropped)
+
     def entries(self) -> dict[str, dict[str, Any]]:
         """The marked entries of each topic of the target.
 
@@ -166,5 +175,6 @@ class FailoverWindow:
             else self.first_delivery_us - self.out_since_us,
             "caught_up_us": self.caught_up_us,
             "drained_us": self.draining.drained_us,
+            "pending_repeats": self._pending_repeats(),
             "forecast": self.forecast,
         }

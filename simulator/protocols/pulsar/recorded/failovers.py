@@ -62,6 +62,7 @@ class RecordedWindow:
             "outage_us": None if first_us is None else counted.outage_us,
             "caught_up_us": by_now(counted.caught_up_us),
             "drained_us": by_now(counted.drained_us),
+            "pending_repeats": counted.pending_repeats if self._state.seq >= counted.closed_seq else None,
             "forecast": {},
         }
 

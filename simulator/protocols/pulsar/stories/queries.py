@@ -21,6 +21,7 @@ FIGURES = (
     "outage_us",
     "caught_up_us",
     "drained_us",
+    "pending_repeats",
 )
 
 

@@ -14,7 +14,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "{to} delivered them although the application had already acknowledged them.",
     ),
     "redeliveries": (
-        "Redelivered, never acknowledged",
+        "Redelivered, not acknowledged before",
         ("They had been delivered before and not acknowledged, so {to} is right to deliver them again."),
     ),
     "stranded": (

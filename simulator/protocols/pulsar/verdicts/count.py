@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.verdicts import (  # noqa: F401  each registers 
     replicated_causes,
 )
 from simulator.protocols.pulsar.verdicts.causes import explain
-from simulator.protocols.pulsar.verdicts.draining import drained_us, undelivered
+from simulator.protocols.pulsar.verdicts.draining import drained_us, pending_repeats
 from simulator.protocols.pulsar.verdicts.facts import Facts
 from simulator.protocols.pulsar.verdicts.losses import (
     MessageFacts,
@@ -79,7 +79,7 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts, keys: np.
         dedup_window_us=span_us,
         caught_up_us=caught_up_us(facts, window, topics, known),
         drained_us=drained_us(facts, window, topics),
-        undelivered=undelivered(facts, window, topics, judged.first.message),
+        pending_repeats=pending_repeats(facts, window, topics, judged),
         duplicates_list=duplicates,
         redelivered_list=redelivered_list(facts, judged),
         lost_list=lost_list,

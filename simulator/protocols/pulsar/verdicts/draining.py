@@ -12,7 +12,9 @@ import numpy as np
 from simulator.protocols.pulsar.verdicts.cursors import Cursor
 from simulator.protocols.pulsar.verdicts.facts import Facts
 from simulator.protocols.pulsar.verdicts.logs import Log
-from simulator.protocols.pulsar.verdicts.windows import Window
+from simulator.protocols.pulsar.verdicts.losses import dropped_since
+from simulator.protocols.pulsar.verdicts.read import NEVER
+from simulator.protocols.pulsar.verdicts.windows import Judged, Window
 
 Interval = tuple[int, int]
 """Rows (first, end): everything is covered from `first` on until before `end`."""
@@ -31,20 +33,25 @@ def drained_us(facts: Facts, window: Window, topics: list[int]) -> int | None:
     return facts.history.at_us(together[0][0]) if together else None
 
 
-def undelivered(facts: Facts, window: Window, topics: list[int], delivered: np.ndarray) -> int:
-    """How many copies of the backlog of the failover are still to be delivered at the end of the window.
+def pending_repeats(facts: Facts, window: Window, topics: list[int], judged: Judged) -> int | None:
+    """How many messages the target may still deliver again when counting stops.
 
-    They are in the target's log, its cursor does not cover them, and their messages are neither among those
-    delivered in the window nor dropped by a client. While there are any, the failover's numbers of messages
-    may rise.
+    Each was delivered or acknowledged in any cluster, so that it will be a duplicate or a redelivery. A copy
+    is in the target's log, and the cursor does not cover it. It was not delivered in the window, and no
+    client dropped it. While there are any, the failover's numbers may rise. None when the next failover ended
+    the window: its numbers are final.
     """
-    dropped = facts.history.table("message.dropped", cluster=window.target).message
-    end, total = window.closed_seq - 1, 0
+    if window.closed_seq < facts.history.upto_seq:
+        return None
+    delivered = facts.history.table("message.delivered", subscription=window.subscription).message
+    known = np.union1d(delivered, judged.acknowledged.message)
+    total = 0
     for topic in topics:
         log, cursor = facts.log(window.target, topic), facts.cursor(window.subscription, window.target, topic)
-        copies = np.flatnonzero(log.held(window.opened_seq) & log.held(end))
-        handled = np.isin(log.message[copies], delivered) | np.isin(log.message[copies], dropped)
-        total += int((~handled & ~cursor.covers(copies, log.position[copies], end)).sum())
+        copies = np.flatnonzero(log.held(window.closed_seq))
+        copies = copies[~cursor.covers(copies, log.position[copies], window.closed_seq)]
+        waiting = np.setdiff1d(np.intersect1d(log.message[copies], known), judged.first.message)
+        total += int((dropped_since(facts, window, topic)[waiting] == NEVER).sum())
     return total
 
 

@@ -120,7 +120,7 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
     began = np.isin(gone[chosen], cursor.created.seq)
     cause = np.where(removed[chosen] <= covered[chosen], _REMOVED, np.where(began, _BEGAN_AFTER, _MOVED_PAST))
     message, since = log.message[rows][chosen], gone[chosen]
-    dropped = _dropped_since(facts, window, topic)[message]
+    dropped = dropped_since(facts, window, topic)[message]
     cause = np.where(dropped < since, _DROPPED, cause)
     why = np.array(
         ["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted", "ack-of-another-cluster"],
@@ -133,7 +133,7 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
     return Going(message, np.minimum(since, dropped), cause, why, log.seq[rows][chosen])
 
 
-def _dropped_since(facts: Facts, window: Window, topic: int) -> np.ndarray:
+def dropped_since(facts: Facts, window: Window, topic: int) -> np.ndarray:
     """By message the first row by which the client dropped it at the target, before the window closes.
 
     NEVER without one, and for messages that were delivered there after the last such row. Only drops for an

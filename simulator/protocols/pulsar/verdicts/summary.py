@@ -42,6 +42,7 @@ def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None =
         "first_delivery_us": counted.first_delivery_us,
         "caught_up_us": counted.caught_up_us,
         "drained_us": counted.drained_us,
+        "pending_repeats": counted.pending_repeats,
         "forecast": {name: figures.get(name) for name in ("duplicates", "lost", "stranded")},
     }
 

@@ -17,7 +17,7 @@ SUMS = (
     Measure("redeliveries", "redelivered"),
     Measure("stranded", "not replicated"),
     Measure("stranded_unprocessed", "not replicated (unread)"),
-    Measure("stranded_missing", "never replicated (unread)"),
+    Measure("stranded_missing", "not replicated by the end (unread)"),
     Measure("lost", "lost"),
     Measure("reordered", "reordered"),
 )
@@ -99,7 +99,7 @@ def _causes(run: MeasuredRun) -> dict[str, int]:
 
 
 def _delivering(run: MeasuredRun) -> int:
-    return sum(one.undelivered > 0 for one in run.counted().failovers)
+    return sum(bool(one.pending_repeats) for one in run.counted().failovers)
 
 
 MEASURED = Measured(

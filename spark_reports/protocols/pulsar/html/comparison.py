@@ -12,7 +12,7 @@ from markupsafe import Markup
 from spark_reports.html.numbers import number, size, span
 from spark_reports.html.parts import NOTHING
 from spark_reports.html.templates import render
-from spark_reports.protocols.pulsar.html.sections import TEMPLATES
+from spark_reports.protocols.pulsar.html.sections import TEMPLATES, lower_bound
 from spark_reports.protocols.pulsar.html.words import CAUSES, cause_heading
 
 FIGURES = (
@@ -31,6 +31,8 @@ def comparison(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
     if not any(figures):
         return NOTHING
     fewest = min(found["duplicates"] for found in figures if found)
+    pairs = zip(columns, figures, strict=True)
+    open_ = [column["title"] for column, found in pairs if found and found["pending_repeats"]]
     best = [
         column["title"]
         for column, found in zip(columns, figures, strict=True)
@@ -44,6 +46,8 @@ def comparison(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
         rows=_rows(columns, figures, failover),
         fewest=fewest,
         best=best if len(best) < len(columns) else None,
+        open=open_,
+        lower_bound=lower_bound,
     )
 
 
@@ -59,7 +63,8 @@ def _rows(
         for name in _causes(figures)
     ]
     plain = [
-        (words, [number(found[name] if found else None) for found in figures], "") for words, name in FIGURES
+        (words, [lower_bound(found, name) if found else "–" for found in figures], "")
+        for words, name in FIGURES
     ]
     rows = [
         *by_cause,

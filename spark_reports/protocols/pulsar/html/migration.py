@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from spark_reports.html.numbers import number, plural, seconds, size, span
 from spark_reports.html.parts import NOTHING, bold, section, table
+from spark_reports.protocols.pulsar.html.sections import lower_bound
 
 STATES = {
     None: "not started",
@@ -129,8 +130,8 @@ def _effects(run: dict[str, Any], one: dict[str, Any]) -> Markup:
             f"{move['from']} → {move['to']}",
             move["mode"],
             seconds(move["at_us"]),
-            number(move["duplicates"]),
-            number(move["redeliveries"]),
+            lower_bound(move, "duplicates"),
+            lower_bound(move, "redeliveries"),
             number(move["stranded"]),
             number(move["lost"]),
             number(move["reordered"]),

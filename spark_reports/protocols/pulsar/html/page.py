@@ -74,14 +74,22 @@ def _overview(pairs: list[tuple[dict, dict]]) -> Markup:
     if not pairs:
         return NOTHING
     twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
-    return render(f"{TEMPLATES}/failovers.html", pairs=pairs, twice=twice, lost=lost)
+    open_ = sum(bool(failover["pending_repeats"]) for _, failover in pairs)
+    return render(
+        f"{TEMPLATES}/failovers.html",
+        pairs=pairs,
+        twice=twice,
+        lost=lost,
+        open=open_,
+        lower_bound=sections.lower_bound,
+    )
 
 
 def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> Markup:
     """The article of one failover, from the headline to single messages."""
     parts = [
         sections.headline(run, failover, alone),
-        sections.figures(failover),
+        sections.figures(run, failover),
         sections.causes(run, failover),
         sections.losses(failover),
         migration.sections(run) if failover is _first_move(run) else NOTHING,
@@ -112,7 +120,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
             "wide",
         ),
         sections.forecast(failover),
-        sections.snapshots(failover),
+        sections.snapshots(run, failover),
         sections.consumers(failover),
         sections.keys(failover),
         sections.stories(failover),

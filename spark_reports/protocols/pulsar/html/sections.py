@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from simulator import enough_until_us
 from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
 from spark_reports.html.parts import NOTHING, bold, harm_cell, section, table
@@ -29,19 +30,33 @@ FIGURE = ("value", "unit", "words", "kind")
 def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> Markup:
     """The headline, which the sections below explain."""
     failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
-    return render(f"{TEMPLATES}/headline.html", run=run, one=failover, alone=alone, failed=failed)
+    enough_us = enough_until_us(failover, run["until_us"]) if failover["pending_repeats"] else None
+    return render(
+        f"{TEMPLATES}/headline.html", run=run, one=failover, alone=alone, failed=failed, enough_us=enough_us
+    )
 
 
-def figures(failover: dict[str, Any]) -> Markup:
+def lower_bound(failover: dict[str, Any], name: str) -> str:
+    """A figure of a failover; "at least" where it may rise, because the run ends during its deliveries."""
+    rises = failover["pending_repeats"] and (name == "duplicates" or failover[name])
+    return f"{'at least ' if rises else ''}{number(failover[name])}"
+
+
+def figures(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
     """The six main figures of a failover."""
     not_replicated = (
-        f"not replicated at the move, {number(failover['stranded_missing'])} unread never arrived"
+        f"not replicated at the move, {number(failover['stranded_missing'])} unread did not arrive by the end"
         if failover["stranded"]
         else "not replicated"
     )
     shown = [
-        (number(failover["duplicates"]), "", "duplicates", "harm" if failover["duplicates"] else "zero"),
-        (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
+        (lower_bound(failover, "duplicates"), "", "duplicates", "harm" if failover["duplicates"] else "zero"),
+        (
+            lower_bound(failover, "redeliveries"),
+            "",
+            "redelivered",
+            "" if failover["redeliveries"] else "zero",
+        ),
         (
             number(failover["stranded"]),
             "",
@@ -50,7 +65,7 @@ def figures(failover: dict[str, Any]) -> Markup:
         ),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
         (*_span_figure(failover["outage_us"]), "delivery gap", ""),
-        (*_drained_figure(failover), ""),
+        (*_drained_figure(run, failover), ""),
     ]
     return render(
         f"{TEMPLATES}/figures.html",
@@ -61,10 +76,16 @@ def figures(failover: dict[str, Any]) -> Markup:
     )
 
 
-def _drained_figure(failover: dict[str, Any]) -> tuple[str, str, str]:
+def _drained_figure(run: dict[str, Any], failover: dict[str, Any]) -> tuple[str, str, str]:
     """How long after the failover its backlog was acked: value, unit, words."""
     if failover["drained_us"] is None:
-        return "–", "", "backlog of the failover not acked within the window"
+        if failover["pending_repeats"] is None:
+            return "–", "", "backlog of the failover not acked before the next failover"
+        return (
+            "–",
+            "",
+            f"backlog of the failover not acked within {span(run['until_us'] - failover['at_us'])}",
+        )
     return (
         *_span_figure(failover["drained_us"] - failover["at_us"]),
         f"until the backlog of the failover was acked, at {seconds(failover['drained_us'])} s",
@@ -145,7 +166,7 @@ def losses(failover: dict[str, Any]) -> Markup:
         if count
     ]
     says = (
-        f"Acknowledged to the producer, never acked by a consumer, and {failover['to']} can no longer deliver them. "
+        f"Acknowledged to the producer, not acked by a consumer, and {failover['to']} can no longer deliver them. "
         f"{number(failover['lost_recovered']) if failover['lost_recovered'] else 'None'} of them "
         f"{'was' if failover['lost_recovered'] == 1 else 'were'} delivered after a later failover."
     )
@@ -158,7 +179,7 @@ def forecast(failover: dict[str, Any]) -> Markup:
     if not found:
         return NOTHING
     rows = [
-        [words, number(found.get(name)), number(failover[name])]
+        [words, number(found.get(name)), lower_bound(failover, name)]
         for name, words in (("duplicates", "duplicates"), ("lost", "lost"), ("stranded", "not replicated"))
         if name in found
     ]
@@ -169,7 +190,7 @@ def forecast(failover: dict[str, Any]) -> Markup:
     return section("Forecast and actual", says, table(["figure", "forecast", "actual"], rows))
 
 
-def snapshots(failover: dict[str, Any]) -> Markup:
+def snapshots(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
     """The section of the last snapshots that the source requested before the failover."""
     found = failover.get("snapshots") or []
     if not found:
@@ -207,9 +228,9 @@ def snapshots(failover: dict[str, Any]) -> Markup:
                 seconds(entry["asked_us"]),
                 complete,
                 position(entry["place"]),
-                _or_never(entry["used_us"]),
-                _or_never(entry["evicted_us"]),
-                _or_never(entry["applied_us"]),
+                _by_the_end(run, entry["used_us"]),
+                _by_the_end(run, entry["evicted_us"]),
+                _by_the_end(run, entry["applied_us"]),
             ]
         )
         classes.append("marked" if entry["completed_us"] is not None and not _known(entry, failover) else "")
@@ -230,8 +251,11 @@ def _known(snapshot: dict[str, Any], failover: dict[str, Any]) -> bool:
     return snapshot["applied_us"] is not None and snapshot["applied_us"] <= failover["at_us"]
 
 
-def _or_never(at_us: int | None) -> str:
-    return Markup('<span class="none">never</span>') if at_us is None else seconds(at_us)
+def _by_the_end(run: dict[str, Any], at_us: int | None) -> str:
+    """An instant as a cell; a run shows only what happened before its end."""
+    if at_us is not None:
+        return seconds(at_us)
+    return Markup('<span class="none">not within {} s</span>').format(seconds(run["until_us"]))
 
 
 def consumers(failover: dict[str, Any]) -> Markup:

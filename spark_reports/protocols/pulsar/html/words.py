@@ -28,7 +28,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
     (
         "Lost",
         (
-            "Acknowledged to its producer, never acked by a consumer, not expired or skipped, and the target "
+            "Acknowledged to its producer, not acked by a consumer, not expired or skipped, and the target "
             "can no longer deliver it at the next failover or the end of the run."
         ),
     ),

@@ -1,4 +1,4 @@
-"""The instant at which the target's cursor covered all messages that its log held at the failover.
+"""When the target's cursor covered all that its log held at the failover, and what it left over.
 
 Rules: a window is cut into stretches at each row with which the target's cursor loses acknowledgements or
 moves back. Within a stretch coverage only grows. A message that is removed while it is not covered will never
@@ -211,6 +211,60 @@ def _by_mark(each: DataFrame, stretches: DataFrame, marks: DataFrame) -> DataFra
 
 def _row(seq: str, at_us: str) -> Column:
     return F.struct(F.col(seq).alias("seq"), F.col(at_us).alias("at_us"))
+
+
+def ends(scopes: DataFrame, marks: DataFrame) -> DataFrame:
+    """The target's cursor at the run's end, of each failover whose window is open then, per topic.
+
+    Columns: FAILOVER, topic, subscription, cluster (the target), mark (ABSENT without a cursor).
+    """
+    open_ = scopes.filter(F.col("end_seq") == NEVER).withColumn("cluster", F.col("target"))
+    return mark_at(marks, open_, [*FAILOVER, "topic"], "end_seq", "mark").select(
+        *FAILOVER, "topic", "subscription", "cluster", F.coalesce("mark", F.lit(ABSENT)).alias("mark")
+    )
+
+
+def left(copies: DataFrame, ends: DataFrame, lost_clusters: DataFrame) -> DataFrame:
+    """The copies above the mark-delete in the target's log at the run's end: COPY.
+
+    `copies` has the rows of the messages there.
+    """
+    lost = lost_clusters.select("run", "cluster")
+    kept = ends.join(F.broadcast(lost), ["run", "cluster"], "left_anti").select(
+        *FAILOVER, "topic", "cluster", "mark"
+    )
+    met = copies.join(F.broadcast(kept), ["run", "cluster", "topic"], "inner").filter(
+        F.col("place") > F.col("mark")
+    )
+    removed = F.bool_or(F.col("type") == "message.removed")
+    return met.groupBy(*COPY).agg(removed.alias("removed")).filter(~F.col("removed")).select(*COPY)
+
+
+def pending_repeats(rows: DataFrame, left: DataFrame, taken: DataFrame, ends: DataFrame) -> DataFrame:
+    """How many of these messages may be delivered again: FAILOVER, pending_repeats.
+
+    Each was delivered or acknowledged in some cluster, not delivered in the window, not dropped by its client
+    because of an ack in another cluster, and is not acknowledged individually at the target.
+    """
+    acked = taken.filter(F.col("until_seq") == NEVER).select(*COPY)
+    waiting = left.join(acked, COPY, "left_anti").drop("place").distinct()
+    of = ends.select(*FAILOVER, "topic", "subscription", F.col("cluster").alias("target"))
+    waiting = waiting.join(F.broadcast(of), [*FAILOVER, "topic"], "inner")
+    events = rows.filter(is_type("message.delivered", "message.acknowledged", "message.dropped")).select(
+        "run", "topic", "subscription", "producer", "sequence_id", "type", "cluster", "peer", "seq"
+    )
+    met = waiting.join(events, ["run", "topic", "subscription", "producer", "sequence_id"], "inner")
+    at_target = F.col("cluster") == F.col("target")
+    delivered = (F.col("type") == "message.delivered") & at_target
+    dropped = (F.col("type") == "message.dropped") & at_target & (F.col("peer") != F.col("target"))
+    each = met.groupBy(*FAILOVER, "topic", "producer", "sequence_id").agg(
+        F.bool_or(F.col("type") != "message.dropped").alias("handled"),
+        F.coalesce(F.max(F.when(delivered, F.col("seq"))), F.lit(-1)).alias("delivered_seq"),
+        F.coalesce(F.max(F.when(dropped, F.col("seq"))), F.lit(-1)).alias("dropped_seq"),
+    )
+    waits = F.col("handled") & (F.col("delivered_seq") < F.col("failover_seq"))
+    waits &= F.col("delivered_seq") >= F.col("dropped_seq")
+    return each.groupBy(*FAILOVER).agg(F.count_if(waits).alias("pending_repeats"))
 
 
 def drained(rows: list[Any]) -> dict[tuple[int, int], int]:

@@ -74,10 +74,19 @@ function afterwards(state, over) {
     opening,
     { strong: over.to },
     " has delivered ",
-    ...harmOf(over.duplicates ?? 0),
+    ...deliveredSoFar(state, over),
     ".",
     ...restOf(missing && (down ? { harm: notReplicated(missing) } : { soft: `${counted(missing, "unread message")} on the way` }), over.lost ?? 0),
   ];
+}
+
+/** The duplicates of a failover. While the target may deliver more of them, the number is a lower bound at the scenario's end, and before it only a number so far. */
+function deliveredSoFar(state, over) {
+  const duplicates = over.duplicates ?? 0;
+  if (!over.pending_repeats) return harmOf(duplicates);
+  if (state.at_us !== state.welcome?.until_us) return [...harmOf(duplicates), " so far"];
+  const count = duplicates ? { harm: `at least ${counted(duplicates, "duplicate")}` } : { strong: "no duplicates" };
+  return [count, ", ", { harm: "still delivering at the end" }];
 }
 
 function quiet(state, watched) {

@@ -3,7 +3,7 @@
  * It also shows the lag of each remote and why no snapshot is requested now. While it is shown, its data is requested a few times per second.
  */
 
-import { seconds, span, whole } from "../../../model/format.js";
+import { lowerBound, seconds, span, whole } from "../../../model/format.js";
 import { grown, lastOf, noPoints, upTo } from "../model/risk_points.js";
 import { element } from "../../../render/dom.js";
 import { columnHeads, renew, termLink } from "../../../render/terms.js";
@@ -98,7 +98,7 @@ function outcomeTable(document, happened) {
   const rows = happened.map((one) =>
     element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: `${one.from} → ${one.to}, ${seconds(one.at_us)} s` }),
-      ...FIGURES.map(([, name]) => element(document, "td", {}, [`${whole(one.forecast?.[name] ?? 0)} → `, element(document, `b${one[name] ? ".harm-text" : ""}`, { text: whole(one[name] ?? 0) })])),
+      ...FIGURES.map(([, name]) => element(document, "td", {}, [`${whole(one.forecast?.[name] ?? 0)} → `, element(document, `b${one[name] ? ".harm-text" : ""}`, { text: lowerBound(one, name) })])),
     ]),
   );
   const table = element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);

@@ -18,6 +18,7 @@ const FORECAST_LINES = [
 const FAILOVER_LINES = [
   ["duplicates", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
+  ["still to be delivered again", (one) => whole(one.pending_repeats ?? 0), null],
   ["not replicated", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
   ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
   ["of these replicated later", (one) => whole(one.stranded_returned ?? 0), null],
