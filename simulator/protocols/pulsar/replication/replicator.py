@@ -33,6 +33,7 @@ from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.creation.start_check import Outcome
     from simulator.protocols.pulsar.replication.topic_roles import TopicOfReplicator
 
