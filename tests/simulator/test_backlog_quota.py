@@ -263,3 +263,49 @@ def test_a_removed_quota_is_not_checked_any_more():
         "public/default: destination_storage limit 20KB, policy consumer_backlog_eviction"
     )
     assert subscription(world, "a")["backlog"] >= 0 and MS
+
+
+def test_a_backlog_of_exactly_the_limit_exceeds_it(worlds):
+    # PersistentTopic.isSizeBacklogExceeded: 20 messages of 1,000 bytes at 2 s, and no markers over a cut link
+    first = rows(worlds["evicted"], "topic.quota-exceeded")[0]
+    assert (first["at_us"], first["size_bytes"]) == (2 * SECOND, 20_000)
+
+
+def test_a_cursor_that_was_just_moved_is_not_moved_again_in_the_same_check():
+    # its acknowledged entries count for the size, not for the share, so one step is not enough
+    held = ", ".join(f"p/{number}" for number in range(10))
+    quota = (
+        "  - {at: 7s, do: namespace.set-backlog-quota, cluster: a, namespace: public/default, limit: 20KB, "
+    )
+    quota += "policy: consumer_backlog_eviction}"
+    world = run(text(limit="100MB", held=held, commands=quota), until="9s")
+    size_bytes = rows(world, "topic.quota-exceeded")[0]["size_bytes"]
+    share = (size_bytes - 18_000) * 10 // size_bytes
+    assert numbers(rows(world, "message.evicted")) == list(range(share)) and 0 < share < 10
+
+
+def test_closed_ledgers_are_kept_while_the_next_one_is_empty():
+    # ManagedCursorImpl.asyncMarkDelete rejects a position after the last confirmed entry
+    unload = "  - {at: 7s, do: topic.unload, cluster: a, topic: t}\n"
+    send = "  - {at: 12s, do: producer.publish, producer: p, count: 1}"
+    body = text(quotas=AGE, commands=unload + send).replace(
+        "replicateSubscriptionState: true", "type: Shared"
+    )
+    world = open_world(body.replace("type: Shared, type: Shared", "type: Shared"), until="16s")
+    world.run(12 * SECOND - 1)
+    assert rows(world, "topic.quota-exceeded", reason="message_age") != []
+    assert rows(world, "message.evicted") == []
+    world.run(16 * SECOND)
+    assert numbers(rows(world, "message.evicted", cluster="a"))[:2] == [6, 17]
+
+
+def test_statistics_and_metrics_have_the_quota_and_the_evictions(worlds):
+    world = worlds["evicted"]
+    stats, printed = tree(world), world.admin("metrics", "a")["text"]
+    assert (stats["backlogQuotaLimitSize"], stats["backlogQuotaLimitTime"]) == (20_000, -1)
+    evictions = len(rows(world, "topic.quota-exceeded", cluster="a"))
+    labels = 'cluster="a",namespace="public/default",topic="persistent://public/default/t"'
+    assert f"pulsar_storage_backlog_quota_limit{{{labels}}} 20000\n" in printed
+    name = "pulsar_storage_backlog_quota_exceeded_evictions_total"
+    assert f'{name}{{{labels},quota_type="size"}} {evictions}\n' in printed
+    assert f'{name}{{{labels},quota_type="time"}} 0\n' in printed
