@@ -21,6 +21,7 @@ LOST_CAUSES: tuple[str, ...] = (
     "never_replicated",
     "removed",
     "dropped_by_client",
+    "evicted_by_quota",
 )
 
 

@@ -58,6 +58,8 @@ class PlainRecount:
         self.ack_at_us: dict[tuple[str, Message], int] = {}
         self.replicators: dict[tuple[str, str, str], tuple[int, int]] = {}
         self.given_up: set[tuple[str, str, Message]] = set()
+        # (cluster that never gets it, topic, message) where a backlog quota moved the replication cursor
+        self.quota_passed: set[tuple[str, str, Message]] = set()
         # (subscription, cluster, topic, message) -> the first row by which the client dropped it, for an ack
         # in another cluster
         self.dropped: dict[tuple[str, str, str, Message], int] = {}
@@ -120,7 +122,10 @@ class PlainRecount:
         self.receipted.add((row["producer"], row["sequence_id"]))
 
     def _message_not_replicated(self, row):
-        self.given_up.add((row["cluster"], row["peer"], (row["producer"], row["sequence_id"])))
+        message = (row["producer"], row["sequence_id"])
+        self.given_up.add((row["cluster"], row["peer"], message))
+        if row["reason"] == "backlog-quota":
+            self.quota_passed.add((row["peer"], row["topic"], message))
 
     def _message_deduplicated(self, row):
         if "peer" in row:
@@ -153,6 +158,9 @@ class PlainRecount:
 
     def _message_skipped(self, row):
         self._note(row, "skipped")
+
+    def _message_evicted(self, row):
+        self._note(row, "evicted")
 
     def _message_dropped(self, row):
         if row["peer"] != row["cluster"]:
@@ -272,6 +280,7 @@ class PlainRecount:
             "never_replicated": 0,
             "removed": 0,
             "dropped_by_client": 0,
+            "evicted_by_quota": 0,
         }
         for topic in self.topics(subscription):
             cursor = self.cursors.get((subscription, target, topic), PlainCursor())
@@ -290,6 +299,10 @@ class PlainRecount:
                     seq = -1 if cause else None
                 if seq is None:
                     continue
+                if cause == "cursor_moved_past" and message in self._first(row, "evicted"):
+                    cause = "evicted_by_quota"
+                if cause == "never_replicated" and (target, topic, message) in self.quota_passed:
+                    cause = "evicted_by_quota"
                 if message in kinds["expired"]:
                     tally["expired"] += 1
                 elif message in kinds["skipped"]:

@@ -75,6 +75,15 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "30 s": NAME,
         "four": lambda run: run.bytes_per_s("bulk") // run.bytes_per_s_of_link(),
     },
+    "backlog-quota-evicts-replication": {
+        "200": lambda run: int(
+            run.given("namespaces.public/default.backlogQuotas.destination_storage.limit").removesuffix("KB")
+        ),
+        "2 s": "commands[0].at",
+        "12 s": "commands[1].at",
+        "10 s": _at("topic.quota-exceeded"),
+        "19 s": "commands[2].at",
+    },
     "broadcast": {
         "three": _count("brokers"),
         "300": "audiences.everybody.subscriptions",

@@ -508,6 +508,23 @@ CASES = {
             "400",
         ),
     ),
+    "namespace.set-backlog-quota": (
+        (
+            [],
+            {
+                "cluster": "a",
+                "namespace": "public/default",
+                "limit": "10MB",
+                "policy": "consumer_backlog_eviction",
+            },
+            lambda w: rows(w, "policy.changed", reason="backlogQuotas") != [],
+        ),
+        ([], {"cluster": "a", "namespace": "public/default", "policy": "producer_exception"}, "400"),
+    ),
+    "namespace.remove-backlog-quota": (
+        ([], {"cluster": "a", "namespace": "public/default"}, lambda w: rows(w, "policy.changed") != []),
+        ([], {"cluster": "a", "namespace": "no/where"}, "404"),
+    ),
     "topic.create": (
         (
             [],

@@ -29,6 +29,7 @@ from tests.simulator import test_counting_cases, test_counting_causes, test_coun
 from tests.simulator.engine_runs import run as run_text
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_acknowledgement_sync import MOVE, body
+from tests.simulator.test_backlog_quota import TEXTS as QUOTA_TEXTS
 from tests.simulator.test_cumulative_ack_across_clusters import NEW_CLIENT, UNLOADS, blue_green, probed
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
 from tests.simulator.test_migration import run as migrate
@@ -137,6 +138,7 @@ def worlds() -> dict[str, World]:
             world.run()
     made |= {name: run_text(text, until="8s", family="tenant-migration") for name, text in SYNC_TEXTS.items()}
     made |= {f"operator-{name}": run_text(text, until="12s") for name, text in OPERATOR_TEXTS.items()}
+    made |= {f"quota-{name}": run_text(text, until="16s") for name, text in QUOTA_TEXTS.items()}
     made |= {
         "dropped-and-back": probed(),
         "dropped-and-covered": probed(a=10, b=9, back="false", commands=UNLOADS + NEW_CLIENT),

@@ -17,6 +17,7 @@ from simulator.protocols.pulsar.replication.roles import ClusterOfEntries, Topic
 
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
     from simulator.protocols.pulsar.storage.tail_read import TailRead
 
@@ -44,6 +45,9 @@ class ProducerOfRuntime(ProducerOfTopic, Protocol):
 
     def publish_at_random(self) -> None:
         """Draw the intervals from now on, with the same mean."""
+
+    def closed_by_quota(self, topic: Topic, cause: int) -> None:
+        """The broker closes its connection to a topic whose backlog quota is exceeded."""
 
     @property
     def brokers(self) -> ConnectionsOfProducer:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from pyroaring import BitMap
 
+from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
+
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -64,26 +66,6 @@ def _piece(topic: Topic, deleted: BitMap, first: int, last: int) -> Backlog:
         origins = np.frombuffer(topic.runtime.messages.origin[low : high + 1].tobytes(), dtype=np.int64)
         local = int((origins[messages - low] == topic.cluster.index).sum())
     return Backlog(local, len(messages) - local, int((waits & marker).sum()), int((~waits & marker).sum()))
-
-
-def bytes_after(topic: Topic, position: tuple[int, int]) -> int:
-    """A broker's estimate of the bytes after a position.
-
-    Ledgers count whole. Entries of the first one count with their average size.
-    """
-    ledger_id, entry = position
-    total = sum(ledger.size_bytes for ledger in topic.log.ledgers)
-    for ledger in topic.log.ledgers:
-        if ledger.id < ledger_id:
-            total -= ledger.size_bytes
-        elif ledger.id == ledger_id and ledger.entries:
-            passed = min(entry + 1, ledger.entries)
-            total -= (
-                ledger.size_bytes
-                if passed == ledger.entries
-                else passed * (ledger.size_bytes // ledger.entries)
-            )
-    return total
 
 
 def backlog_bytes(topic: Topic, cursor: Cursor, position: tuple[int, int]) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simulator.protocols.pulsar.admin import java_text
 from simulator.protocols.pulsar.admin.printed import Line
 from simulator.protocols.pulsar.admin.stats import TopicStats, oldest_pending_us
+from simulator.protocols.pulsar.scenario.policies import MESSAGE_AGE, SIZE
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.admin.tallies import SnapshotRow, Tallies
@@ -60,6 +61,15 @@ OF_SUBSCRIPTION = (
 Two of that method's metrics are not printed, because no row has their value: permits
 (`pulsar_subscription_last_consumed_flow_timestamp`) and the memory of a delayed delivery tracker.
 """
+
+
+OF_BACKLOG = (
+    ("pulsar_storage_backlog_size", "backlogSize"),
+    ("pulsar_storage_backlog_quota_limit", "backlogQuotaLimitSize"),
+    ("pulsar_storage_backlog_quota_limit_time", "backlogQuotaLimitTime"),
+    ("pulsar_storage_backlog_age_seconds", "oldestBacklogMessageAgeSeconds"),
+)
+EVICTIONS = "pulsar_storage_backlog_quota_exceeded_evictions_total"
 
 
 class SnapshotCounts(NamedTuple):
@@ -158,6 +168,7 @@ def _topic_level(out: Exposition, stats: TopicStats) -> None:
         name: {**one, "consumersCount": len(one["consumers"]), "msgDropRate": 0.0}
         for name, one in tree["subscriptions"].items()
     }
+    _backlog(out, labels, stats, tree)
     for name, field in OF_SUBSCRIPTION:
         _family(out, name, labels, "subscription", subscriptions, field)
     _throttled(out, labels, subscriptions)
@@ -183,6 +194,17 @@ def _topic_level(out: Exposition, stats: TopicStats) -> None:
     }
     for suffix, field in of_replicator:
         _family(out, f"pulsar_replication_{suffix}", labels, "remote_cluster", remotes, field)
+
+
+def _backlog(out: Exposition, labels: dict[str, str], stats: TopicStats, tree: dict[str, Any]) -> None:
+    """The topic's backlog and its quotas, in the order of `TopicStats.printTopicStats`."""
+    for name, field in OF_BACKLOG:
+        out.type(name, "gauge")
+        out.sample(name, labels, _plain(tree[field]))
+    out.type(EVICTIONS, "gauge")
+    for type_, label in ((SIZE, "size"), (MESSAGE_AGE, "time")):
+        count = stats.topic.timers.evictions[type_]
+        out.sample(EVICTIONS, {**labels, "quota_type": label}, _plain(count))
 
 
 def _family(

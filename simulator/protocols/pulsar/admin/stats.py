@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simulator.protocols.pulsar.admin.backlog import backlog_bytes, bytes_after
+from simulator.protocols.pulsar.admin.backlog import backlog_bytes
 from simulator.protocols.pulsar.admin.java_text import instant
 from simulator.protocols.pulsar.admin.shadow_stats import shadow_replication
 from simulator.protocols.pulsar.admin.tallies import REDELIVERED, Tallies, Tally, count
+from simulator.protocols.pulsar.scenario.policies import MESSAGE_AGE, SIZE
+from simulator.protocols.pulsar.storage import backlog_quota
+from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -150,6 +153,7 @@ class TopicStats:
         stored, markers = self.since("message.stored"), self.since("marker.stored")
         subscriptions = {name: self._subscription(one) for name, one in topic.subscriptions.items()}
         bytes_in, rows_in = self.bytes_rate_in(), self.rate_in()
+        checked = topic.timers.oldest_age_s()
         return {
             "msgRateIn": rows_in,
             "msgThroughputIn": bytes_in,
@@ -165,9 +169,9 @@ class TopicStats:
             "msgChunkPublished": False,
             "storageSize": sum(ledger.size_bytes for ledger in log.ledgers),
             "backlogSize": self._slowest_backlog_bytes(),
-            "backlogQuotaLimitSize": -1,
-            "backlogQuotaLimitTime": -1,
-            "oldestBacklogMessageAgeSeconds": -1,
+            "backlogQuotaLimitSize": backlog_quota.quota_of(topic, SIZE).limit_bytes,
+            "backlogQuotaLimitTime": backlog_quota.quota_of(topic, MESSAGE_AGE).limit_s,
+            "oldestBacklogMessageAgeSeconds": -1 if checked is None else checked,
             **dict.fromkeys(_ZERO_OF_TOPIC, 0),
             "publishers": [self._publisher(producer) for producer in self._producers()],
             "waitingPublishers": 0,

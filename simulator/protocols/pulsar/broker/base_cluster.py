@@ -82,6 +82,7 @@ class BaseCluster(Generic[TopicT]):
         self.settings = {**self.settings, name: value}
         for topic in self.topics.values():
             topic.hot = HotSettings.of(topic)
+            topic.timers.quota_changed()
 
     def take_ledger(self) -> int:
         """A new ledger id."""

@@ -50,6 +50,7 @@ class Topic:
     source: Topic | None = None
     refuses: str | None = None
     terminated = False
+    blocks_producers = False  # whether a backlog quota in force refuses producers once it is exceeded
     marker_written = (-1, -1)  # see `storage.tail_read`
 
     def __init__(self, cluster: BaseCluster[Topic], base: str, name: str, partition: int) -> None:

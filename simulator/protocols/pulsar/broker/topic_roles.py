@@ -16,6 +16,7 @@ from simulator.protocols.pulsar.storage.roles import AudienceOfLog
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings
     from simulator.protocols.pulsar.scenario.model import BrokerSpec
+    from simulator.protocols.pulsar.storage.retention_timers import RetentionTimers
 
 
 class AudienceOfTopic(AudienceOfLog, Protocol):
@@ -93,6 +94,10 @@ class TopicOfCluster(TopicOfRuntime, Protocol):
     @property
     def audiences(self) -> Mapping[str, AudienceOfTopic]:
         """Its audiences by name."""
+
+    @property
+    def timers(self) -> RetentionTimers:
+        """Its periodic checks."""
 
     def take_broker(self, broker: BrokerOfTopic | None) -> None:
         """Set the broker that serves it."""

@@ -13,7 +13,13 @@ from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 
-DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
+DEALT_WITH = (
+    "message.acknowledged",
+    "message.expired",
+    "message.skipped",
+    "message.evicted",
+    "message.filtered",
+)
 
 Cursor = tuple[int, int, int]
 """Fields: (cluster, topic, subscription)."""

@@ -182,7 +182,8 @@ class CopiedBeforeDeleted(_BroughtOver):
             return []
         self.stored.read(stretch.of("message.stored"), "cluster")
         self.settled.read(
-            stretch.of("message.acknowledged", "message.expired", "message.skipped"), "subscription"
+            stretch.of("message.acknowledged", "message.expired", "message.skipped", "message.evicted"),
+            "subscription",
         )
         for _seq, *cursor, ledger, entry in stretch.of("subscription.created").records(
             "cluster", "topic", "subscription", "ledger", "entry"

@@ -38,7 +38,7 @@ _TRIMMED, _COMPLETED, _CREATED = (
     CODE["snapshot.completed"],
     CODE["subscription.created"],
 )
-_PASSED = ("expired", "cleared", "skipped", "expire-messages")
+_PASSED = ("expired", "cleared", "skipped", "expire-messages", "backlog-quota")
 """Reasons of `message.not-replicated` for messages that were meant for the peer."""
 _APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
+from simulator.protocols.pulsar.client.producer_quota import QuotaOfProducer
 from simulator.protocols.pulsar.creation import clients
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.running import StretchAttempts, run_stretch
@@ -44,6 +45,7 @@ class Producer:
         # of the topic or its partitions, for those that were published to
         self.topic_numbers: dict[str, int] = {}
         self.brokers = Brokers(self)
+        self.quota = QuotaOfProducer(self)
         self.cluster_name = first_cluster(self.brokers.resolver, spec.cluster)
         self.rank = rank(PRODUCER, sorted(runtime.scenario.producers).index(spec.name))
         self.state = PAUSED if spec.paused else RUNNING
@@ -179,6 +181,18 @@ class Producer:
     def broker_left(self, topic: Topic, reason: str, cause: int) -> None:
         """A topic left its broker."""
         self.brokers.left(topic, reason, cause)
+
+    def closed_by_quota(self, topic: Topic, cause: int) -> None:
+        """The broker closes the producer's connection to a topic whose backlog quota is exceeded."""
+        if self.is_open and topic.base == self.spec.topic and self.brokers.connected_to(topic):
+            self.quota.close(topic, cause)
+
+    def fail_pending(self, topic: Topic, reason: str, cause: int) -> None:
+        """The application is notified that the pending messages of a topic failed."""
+        failed = [entry for entry in self.pending if entry[2] == topic.name]
+        self.pending = deque(entry for entry in self.pending if entry[2] != topic.name)
+        for first, count, _topic, _times in failed:
+            self._fail(topic, first, count, reason, cause)
 
     def slow(self, every_us: int) -> None:
         """Publish every `every_us` from now on."""
@@ -317,7 +331,7 @@ class Producer:
 
     def _send(self, first: int, count: int, topic_name: str, cause: int) -> None:
         topic = self._broker_topic(topic_name)
-        if topic is not None and not self.pending:
+        if topic is not None and not self.pending and self.quota.accepts(topic):
             self._store(topic, first, count, cause)
             return
         self.pending.append((first, count, topic_name, 1))
@@ -405,10 +419,13 @@ class Producer:
         self.retry_due = False
         while self.pending:
             topic = self._broker_topic(self.pending[0][2]) or self._rerouted()
-            first, count, topic_name, times = self.pending[0]
+            if topic is not None and not self.quota.accepts(topic):
+                topic = None
             if topic is None:
-                self._retry_later()
+                if self.pending:
+                    self._retry_later()
                 return
+            first, count, topic_name, times = self.pending[0]
             self.pending.popleft()
             messages = self.runtime.messages
             seq = NULL

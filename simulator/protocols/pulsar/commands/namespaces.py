@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.commands.named import cluster_up
 from simulator.protocols.pulsar.creation import enforcement, policies, set_clusters
 from simulator.protocols.pulsar.migration.resources import TENANT
+from simulator.protocols.pulsar.scenario.kinds import backlog_quota
 from simulator.scenarios.commands import CommandError
+from simulator.scenarios.problems import Wrong
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.scenario.policies import BacklogQuota
 
 
 _INVALID = "Invalid configuration for autoTopicCreationOverride. the detail is "
@@ -166,6 +169,40 @@ def set_auto_update(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     )
 
 
+def set_backlog_quota(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """namespace.set-backlog-quota: the quota of one type, for all topics of the namespace.
+
+    The broker also compares it with the namespace's retention, which only settings set here.
+    """
+    limits = {
+        key: arguments[name]
+        for key, name in (("limit_bytes", "limit_bytes"), ("limit_us", "limitTime_us"))
+        if name in arguments
+    }
+    try:
+        quota = backlog_quota(arguments["type"], {**limits, "policy": arguments["policy"]})
+    except Wrong as wrong:
+        raise CommandError("400", wrong.what, str(wrong.right)) from None
+    _change_quota(runtime, arguments, quota, begin)
+
+
+def remove_backlog_quota(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """namespace.remove-backlog-quota: nothing changes where there is none."""
+    _change_quota(runtime, arguments, None, begin)
+
+
+def _change_quota(runtime: Pulsar, arguments: dict, quota: BacklogQuota | None, begin: Begin) -> None:
+    cluster, namespace = _present(runtime, arguments), arguments["namespace"]
+    quotas = dict(policies.existing(runtime, cluster.name, namespace)["backlog_quotas"] or {})
+    quotas.pop(arguments["type"], None)
+    if quota is not None:
+        quotas[arguments["type"]] = quota
+    policies.change(runtime, cluster.name, namespace, begin(code="204"), backlog_quotas=quotas or None)
+    for topic in cluster.topics.values():
+        if runtime.scenario.topics[topic.base].namespace == namespace:
+            topic.timers.quota_changed()
+
+
 HANDLERS: dict[str, Handler] = {
     "namespace.create": create,
     "namespace.set-clusters": set_namespace_clusters,
@@ -173,4 +210,6 @@ HANDLERS: dict[str, Handler] = {
     "namespace.remove-auto-topic-creation": remove_auto_creation,
     "namespace.set-schema-compatibility-strategy": set_strategy,
     "namespace.set-is-allow-auto-update-schema": set_auto_update,
+    "namespace.set-backlog-quota": set_backlog_quota,
+    "namespace.remove-backlog-quota": remove_backlog_quota,
 }

@@ -121,7 +121,7 @@ def _skip(found: list[Replicator], count: int, cause: int) -> Iterator[int]:
     for replicator in found:
         replicator.catch_up()
         last = yield from retention.after_skipping(replicator.topic, replicator.cursor, count)
-        yield from _pass_over(replicator, last, "skipped", cause)
+        yield from retention.move_replication_cursor(replicator, last, "skipped", cause)
 
 
 def clear(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -133,7 +133,9 @@ def clear(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 def _clear(found: list[Replicator], cause: int) -> Iterator[int]:
     for replicator in found:
         replicator.catch_up()
-        yield from _pass_over(replicator, replicator.topic.log.length - 1, "cleared", cause)
+        yield from retention.move_replication_cursor(
+            replicator, replicator.topic.log.length - 1, "cleared", cause
+        )
 
 
 def expire_messages(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -162,15 +164,7 @@ def _expire_messages(found: list[Replicator], limit_us: int, cause: int) -> Iter
     for replicator in found:
         replicator.catch_up()
         last = retention.newest_published_before(replicator.topic, replicator.cursor.mark_delete, limit_us)
-        yield from _pass_over(replicator, last, "expire-messages", cause)
-
-
-def _pass_over(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
-    before = replicator.cursor.mark_delete
-    ledger = replicator.border.position(before)[0]
-    yield from retention.pass_over_replication(replicator, last, reason, cause)
-    replicator.receipts.persist_if_due(replicator.runtime.now_us)
-    retention.trim_if_switched(replicator.topic, ledger, before, replicator.cursor.mark_delete, cause)
+        yield from retention.move_replication_cursor(replicator, last, "expire-messages", cause)
 
 
 def reset(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

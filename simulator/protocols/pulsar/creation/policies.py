@@ -307,6 +307,8 @@ def words(value: Any) -> str:
     """A policy's value in words."""
     if value is None:
         return "removed"
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {one}" for name, one in sorted(value.items()))
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(value) + "]"
     return str(value).lower() if isinstance(value, bool) else str(value)

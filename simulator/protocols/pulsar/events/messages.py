@@ -45,7 +45,10 @@ MESSAGES: tuple[EventType, ...] = (
         "message.not-replicated",
         ("cluster", "peer", "topic", "producer", "sequence_id", "reason"),
         "data",
-        "never sent: replicate_to, expired, or an operator's command (cleared, skipped, expire-messages)",
+        (
+            "never sent: replicate_to, expired, evicted (backlog-quota), or an operator's command (cleared, "
+            "skipped, expire-messages)"
+        ),
     ),
     EventType(
         25,
@@ -94,6 +97,13 @@ MESSAGES: tuple[EventType, ...] = (
         ),
         "data",
         "a person's skip, clear or reset moved the cursor over it",
+    ),
+    EventType(
+        175,
+        "message.evicted",
+        ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index"),
+        "data",
+        "a backlog quota moved the cursor over it",
     ),
     EventType(
         30,

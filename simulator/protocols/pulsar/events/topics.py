@@ -51,6 +51,30 @@ TOPICS: tuple[EventType, ...] = (
         "the topic left its broker (unload, crash, migration, deleted)",
     ),
     EventType(
+        176,
+        "topic.quota-exceeded",
+        ("cluster", "topic", "reason", "detail", "size_bytes", "duration_us"),
+        "control",
+        (
+            "the check found a backlog quota exceeded; reason is its type, detail its policy, size_bytes the "
+            "backlog, duration_us the age of its oldest message, where it is known"
+        ),
+    ),
+    EventType(
+        177,
+        "producer.blocked",
+        ("cluster", "topic", "client", "reason"),
+        "control",
+        "the broker closed or refused a producer, because a backlog quota is exceeded; reason is its policy",
+    ),
+    EventType(
+        178,
+        "producer.unblocked",
+        ("cluster", "topic", "client"),
+        "control",
+        "the broker accepts the producer again: the backlog quota is no longer exceeded",
+    ),
+    EventType(
         12,
         "ledger.opened",
         ("cluster", "topic", "ledger"),

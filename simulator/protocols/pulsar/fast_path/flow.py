@@ -256,6 +256,7 @@ def stores_only(topic: Topic) -> bool:
         and topic.log.current is not None
         and topic.source is None
         and topic.refuses is None
+        and not topic.blocks_producers
         and not topic.migrating
         and topic.broker is None
         and topic.reads is None

@@ -9,7 +9,7 @@ replicationProducerQueueSize entries are on the wire or without receipt; reading
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -28,11 +28,12 @@ from simulator.protocols.pulsar.replication.copy_size import CopySize
 from simulator.protocols.pulsar.replication.held_connection import NEVER_US, HeldConnection
 from simulator.protocols.pulsar.replication.ledger_receipts import LedgerReceipts
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
-from simulator.protocols.pulsar.storage import tail_read
+from simulator.protocols.pulsar.storage import backlog_quota, tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.creation.start_check import Outcome
     from simulator.protocols.pulsar.replication.topic_roles import TopicOfReplicator
 
@@ -160,9 +161,11 @@ class Replicator:
             return f"no connection to {self.peer}"
         if self.broken.entries:
             return f"a producer of the former connection is still connected in {self.peer}"
-        return (
-            f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
-        )
+        if there is not None and there.terminated:
+            return f"Topic was already terminated in {self.peer}"
+        if there is not None and backlog_quota.refuses_producers(cast("Topic", there)) is not None:
+            return f"Cannot create producer on topic with backlog quota exceeded in {self.peer}"
+        return None
 
     def _note_refused(self, refuse: connecting.Refuse) -> None:
         if refuse.wait_us is None:  # its producer is closed for good

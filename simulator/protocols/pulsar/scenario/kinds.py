@@ -9,8 +9,16 @@ import json
 from typing import Any
 
 from simulator.protocols.pulsar.scenario.avro_text import canonical_definition
-from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, POLICIES
-from simulator.scenarios import names
+from simulator.protocols.pulsar.scenario.policies import (
+    MESSAGE_AGE,
+    PARTITIONS_MOST,
+    POLICIES,
+    QUOTA_KEYS,
+    QUOTA_TYPES,
+    SIZE,
+    BacklogQuota,
+)
+from simulator.scenarios import names, units
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, Reading, list_of, pattern, read_text, reference
 from simulator.scenarios.kinds import KINDS as COMMON  # used with all kinds
@@ -68,6 +76,7 @@ def _by_cluster(node: Node, path: str, reader: Reading, read_one: Any, example: 
     return BAD if any(value is BAD for value in found.values()) else found
 
 
+_SECOND_US = 1_000_000
 _PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PARTITIONS_MOST)
 
 
@@ -98,6 +107,61 @@ def _write_policies_by_cluster(value: dict[str, dict[str, Any]]) -> dict[str, An
             key.name: COMMON[key.kind].write(policies[key.field]) for key in POLICIES if key.field in policies
         }
         for cluster, policies in value.items()
+    }
+
+
+def backlog_quota(type_: str, values: dict[str, Any]) -> BacklogQuota:
+    """A backlog quota of a type from its keys; refuses one without its limit, as pulsar-admin does."""
+    needed, right = {
+        SIZE: ("limit_bytes", "a size limit: limit, such as 10MB"),
+        MESSAGE_AGE: ("limit_us", "a time limit: limitTime, such as 30s"),
+    }[type_]
+    if needed not in values:
+        raise Wrong(f"quota type of '{type_}' needs {right.partition(':')[0]}", f"give {right}")
+    limit_us = values.get("limit_us", -_SECOND_US) if type_ == MESSAGE_AGE else -_SECOND_US
+    if limit_us % _SECOND_US:
+        raise Wrong("limitTime is not in whole seconds", "write whole seconds, such as 30s")
+    limit_bytes = values["limit_bytes"] if type_ == SIZE else -1
+    return BacklogQuota(values["policy"], limit_bytes, limit_us // _SECOND_US)
+
+
+def _read_backlog_quotas(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    if not isinstance(node.value, dict):
+        raise Wrong(
+            f'"{node.plain()}" is not a mapping',
+            "write {destination_storage: {limit: 10MB, policy: consumer_backlog_eviction}}",
+        )
+    found: dict[str, Any] = {}
+    for type_, member in node.value.items():
+        inner = f"{path}.{type_}"
+        if type_ not in QUOTA_TYPES:
+            reader.fail(
+                member,
+                inner,
+                f'there is no quota type "{type_}"',
+                suggestion(type_, QUOTA_TYPES),
+                "unknown-name",
+                at_key=True,
+            )
+            found[type_] = BAD
+            continue
+        values = reader.members(member, QUOTA_KEYS, inner)
+        try:
+            found[type_] = BAD if values is BAD else backlog_quota(type_, values)
+        except Wrong as wrong:
+            reader.fail(member, inner, wrong.what, wrong.right, wrong.code)
+            found[type_] = BAD
+    return BAD if any(value is BAD for value in found.values()) else found
+
+
+def _write_backlog_quotas(value: dict[str, BacklogQuota]) -> dict[str, Any]:
+    return {
+        type_: {
+            **({"limit": units.format_size(quota.limit_bytes)} if type_ == SIZE else {}),
+            **({"limitTime": f"{quota.limit_s}s"} if type_ == MESSAGE_AGE else {}),
+            "policy": quota.policy,
+        }
+        for type_, quota in value.items()
     }
 
 
@@ -153,6 +217,16 @@ KINDS: dict[str, Kind] = {
         },
         _read_policies_by_cluster,
         _write_policies_by_cluster,
+    ),
+    "backlog-quotas": Kind(
+        "backlog quotas by type, such as {destination_storage: {limit: 10MB, policy: producer_exception}}",
+        lambda key: {
+            "type": "object",
+            "propertyNames": {"enum": list(QUOTA_TYPES)},
+            "additionalProperties": {"$ref": "#/$defs/backlog-quota"},
+        },
+        _read_backlog_quotas,
+        _write_backlog_quotas,
     ),
     "avro": Kind(
         "Avro schema, as YAML or JSON text",

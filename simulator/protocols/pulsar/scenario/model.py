@@ -12,6 +12,7 @@ from simulator.protocols.pulsar.scenario.client_model import (
     SubscriptionSpec,
 )
 from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.protocols.pulsar.scenario.policies import BacklogQuota
 from simulator.scenarios.model import Scenario
 
 __all__ = [
@@ -59,6 +60,7 @@ class NamespaceSpec:
     is_allow_auto_update_schema: bool | None = None
     is_allow_auto_update_schema_with_replicator: bool = True
     schema_validation_enforced: bool | None = None
+    backlog_quotas: dict[str, BacklogQuota] | None = None  # by type
     # of the system topic __change_events: 0 is a plain topic, None: it does not exist yet
     change_events_partitions: int | None = None
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from simulator.protocols.pulsar.scenario import model
 from simulator.protocols.pulsar.scenario.client_sections import AUDIENCES, CONSUMERS, PRODUCERS, SUBSCRIPTIONS
 from simulator.protocols.pulsar.scenario.families import PULSAR
-from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, POLICIES, SCHEMA_TYPES
+from simulator.protocols.pulsar.scenario.policies import (
+    PARTITIONS_MOST,
+    POLICIES,
+    QUOTA_KEYS,
+    SCHEMA_TYPES,
+)
 from simulator.scenarios.key import Key, Section
 
 CLUSTERS = Section(
@@ -235,5 +240,5 @@ ORDER = (
 )
 """The order of sections in the canonical text."""
 
-KEY_GROUPS = {"namespace-policies": POLICIES}
+KEY_GROUPS = {"namespace-policies": POLICIES, "backlog-quota": QUOTA_KEYS}
 """Mappings that kinds of this protocol refer to in the JSON Schema."""

@@ -10,11 +10,17 @@ from __future__ import annotations
 from functools import partial
 
 from simulator.protocols.pulsar.scenario.families import PULSAR
-from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, SCHEMA_STRATEGIES
+from simulator.protocols.pulsar.scenario.policies import (
+    HOLD,
+    PARTITIONS_MOST,
+    QUOTA_POLICIES,
+    SCHEMA_STRATEGIES,
+)
 from simulator.protocols.pulsar.scenario.shadow_options import SHADOW_OPTIONS
 from simulator.protocols.pulsar.scenario.timing import TIMING_OPTIONS
-from simulator.scenarios.limits import BATCH_SETTING_MAX
+from simulator.scenarios.limits import BATCH_SETTING_MAX, LONGEST_SETTING_US
 from simulator.scenarios.setting import Setting
+from simulator.scenarios.units import LARGEST_BYTES
 
 _own = partial(Setting, protocol=PULSAR)
 
@@ -170,6 +176,44 @@ SETTINGS: tuple[Setting, ...] = (
         "period of the TTL check",
         minimum=1,
         dynamic=False,
+    ),
+    _own("backlogQuotaCheckEnabled", True, "boolean", "the check of backlog quotas runs"),
+    _own(
+        "backlogQuotaCheckIntervalInSeconds",
+        60,
+        "integer",
+        "period of the check of backlog quotas",
+        minimum=1,
+        dynamic=False,
+    ),
+    _own(
+        "backlogQuotaDefaultLimitBytes",
+        -1,
+        "integer",
+        "size of a topic's backlog at which its quota is exceeded; -1 is no limit",
+        minimum=-1,
+        most=LARGEST_BYTES,
+    ),
+    _own(
+        "backlogQuotaDefaultLimitSecond",
+        -1,
+        "integer",
+        "age of the oldest unacknowledged message at which the quota is exceeded; -1 is no limit",
+        minimum=-1,
+        most=LONGEST_SETTING_US // 1_000_000,
+    ),
+    _own(
+        "backlogQuotaDefaultRetentionPolicy",
+        HOLD,
+        "choice",
+        "what the broker does then: hold or refuse producers, or drop the oldest messages of slow cursors",
+        QUOTA_POLICIES,
+    ),
+    _own(
+        "preciseTimeBasedBacklogQuotaCheck",
+        False,
+        "boolean",
+        "the age is that of the oldest entry, not the one of its closed ledger",
     ),
     _own(
         "managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis",

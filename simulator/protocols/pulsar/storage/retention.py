@@ -19,6 +19,7 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.log.ledgers import Ledger
+    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.storage.roles import (
         ReplicatorOfLog,
         SubscriptionOfLog,
@@ -269,7 +270,8 @@ def _pass_over(
                 batch_index,
                 *more,
             )
-            topic.runtime.settled[subscription.name].add(message)
+            if event != "message.evicted":  # which is a loss
+                topic.runtime.settled[subscription.name].add(message)
 
 
 def expire(topic: TopicOfLog) -> Iterator[int]:
@@ -354,6 +356,15 @@ def _expire_for(replicator: ReplicatorOfLog) -> None:
         replicator.pass_over_expired(index)
     if cursor.mark_delete_to(last):
         replicator.read_index = max(replicator.read_index, last + 1)
+
+
+def move_replication_cursor(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
+    """Move a replication cursor past entries, write it if that is due, and trim what nobody needs now."""
+    before = replicator.cursor.mark_delete
+    ledger = replicator.border.position(before)[0]
+    yield from pass_over_replication(replicator, last, reason, cause)
+    replicator.receipts.persist_if_due(replicator.runtime.now_us)
+    trim_if_switched(replicator.topic, ledger, before, replicator.cursor.mark_delete, cause)
 
 
 def pass_over_replication(replicator: ReplicatorOfLog, last: int, reason: str, cause: int) -> Iterator[int]:

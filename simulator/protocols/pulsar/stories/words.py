@@ -119,6 +119,13 @@ LOSSES: dict[str, tuple[str, str]] = {
             "acknowledgement, which it gave in another region."
         ),
     ),
+    "evicted_by_quota": (
+        "Evicted by the backlog quota",
+        (
+            "A backlog quota moved a cursor past them: that of {subscription}, or the replication cursor to "
+            "{to}."
+        ),
+    ),
 }
 
 WHY: dict[tuple[str, str], str] = {
@@ -273,6 +280,14 @@ WHY: dict[tuple[str, str], str] = {
     ("dropped_by_client", "ack-of-another-cluster"): (
         "The client compares only ledger and entry with its last cumulative acknowledgement, given in "
         "another region, and dropped this message of {to} as acknowledged."
+    ),
+    ("evicted_by_quota", "subscription-evicted"): (
+        "The backlog quota was exceeded, and the broker moved the cursor of {subscription}, the slowest one, "
+        "past it."
+    ),
+    ("evicted_by_quota", "replication-evicted"): (
+        "The backlog quota was exceeded, and the broker moved the replication cursor to {to}, the slowest "
+        "one, past it: it is never sent."
     ),
     ("removed", "cluster-lost"): "{to} was lost permanently, and its copy with it.",
     ("never_replicated", "cluster-lost"): "The region that should have sent it was lost permanently.",

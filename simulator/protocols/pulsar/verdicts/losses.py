@@ -23,7 +23,7 @@ from simulator.protocols.pulsar.verdicts.read import NEVER
 from simulator.protocols.pulsar.verdicts.windows import Window
 from simulator.trace.registry import NULL
 
-_BEGAN_AFTER, _MOVED_PAST, _NEVER_REPLICATED, _REMOVED, _DROPPED = range(len(LOST_CAUSES))
+_BEGAN_AFTER, _MOVED_PAST, _NEVER_REPLICATED, _REMOVED, _DROPPED, _EVICTED = range(len(LOST_CAUSES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,25 @@ class MessageFacts:
     last_delivered: np.ndarray
     expired: np.ndarray
     skipped: np.ndarray
+    evicted: np.ndarray
 
 
 def message_facts(facts: Facts, subscription: int) -> MessageFacts:
     """What happened first to each message, for one subscription."""
     of = {
         event: facts.first(f"message.{event}", subscription=subscription)
-        for event in ("acknowledged", "delivered", "expired", "skipped")
+        for event in ("acknowledged", "delivered", "expired", "skipped", "evicted")
     }
     delivered = facts.history.table("message.delivered", subscription=subscription)
     last = last_seq(delivered.message, delivered.seq, facts.history.message_count)
     return MessageFacts(
-        facts.receipted_seq, of["acknowledged"], of["delivered"], last, of["expired"], of["skipped"]
+        facts.receipted_seq,
+        of["acknowledged"],
+        of["delivered"],
+        last,
+        of["expired"],
+        of["skipped"],
+        of["evicted"],
     )
 
 
@@ -262,6 +269,7 @@ def lost(
         here = np.zeros(len(open_), dtype=bool)
         here[present.message] = True
         elsewhere = absent(facts, window, topic, np.flatnonzero(open_ & ~here))
+        _name_evicted(present, elsewhere, _evicted_before_sent(facts, window, topic), known.evicted, closed)
         for part in (present, elsewhere):
             gone = open_[part.message] & (part.seq != NEVER)
             expired = gone & (known.expired[part.message] < closed)
@@ -273,6 +281,26 @@ def lost(
                 Going(part.message[rows], part.seq[rows], part.cause[rows], part.why[rows], part.stored[rows])
             )
     return _summed(facts, window, parts, known, settled)
+
+
+def _evicted_before_sent(facts: Facts, window: Window, topic: int) -> np.ndarray:
+    """By message the row by which a backlog quota moved a replication cursor to the target past it."""
+    reason = facts.history.number("backlog-quota")
+    return facts.first("message.not-replicated", topic=topic, peer=window.target, reason=reason)
+
+
+def _name_evicted(
+    present: Going, elsewhere: Going, unsent: np.ndarray, evicted: np.ndarray, closed: int
+) -> None:
+    """Give the losses that a backlog quota caused their own cause.
+
+    In the target's log: the mark-delete passed it there, and the quota had moved the subscription's cursor
+    past it in some cluster. Not in it: the quota had moved a replication cursor to the target past it.
+    """
+    passed = (present.cause == _MOVED_PAST) & (evicted[present.message] < closed)
+    present.cause[passed], present.why[passed] = _EVICTED, "subscription-evicted"
+    never_sent = unsent[elsewhere.message] < closed
+    elsewhere.cause[never_sent], elsewhere.why[never_sent] = _EVICTED, "replication-evicted"
 
 
 def _summed(

@@ -60,6 +60,7 @@ _TYPES: tuple[str, ...] = (
     "message.dropped",
     "message.expired",
     "message.skipped",
+    "message.evicted",
     "message.removed",
     "marker.written",
     "marker.sent",

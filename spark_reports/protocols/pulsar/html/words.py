@@ -72,6 +72,7 @@ _EVENTS: dict[str, str] = {
     "message.registered": "ack recorded by the broker at {cluster}",
     "message.expired": "expired at {cluster}",
     "message.skipped": "skipped at {cluster}",
+    "message.evicted": "evicted by the backlog quota at {cluster}",
     "message.dropped": "dropped by {client} at {cluster}: not above its last cumulative ack, in {peer}",
     "message.removed": "deleted in {cluster} with its ledger",
     "message.lost": "its ledger is deleted before {subscription} at {cluster} acked it",

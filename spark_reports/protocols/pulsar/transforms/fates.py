@@ -21,6 +21,7 @@ LOST_CAUSES = (
     "never_replicated",
     "removed",
     "dropped_by_client",
+    "evicted_by_quota",
 )
 FATE = [*FAILOVER, "topic", "producer", "sequence_id"]
 _OF_MESSAGE = (
@@ -31,6 +32,7 @@ _OF_MESSAGE = (
     "message.delivered",
     "message.expired",
     "message.skipped",
+    "message.evicted",
     "message.not-replicated",
     "message.deduplicated",
     "message.dropped",
@@ -122,6 +124,7 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: Data
         "cluster",
         "peer",
         F.col("subscription").alias("of"),
+        F.col("reason"),
         place().alias("place"),
     )
     bits = opened.groupBy(*FAILOVER, "topic").agg(F.bit_or("opened_bit").alias("opened_bits"))
@@ -157,6 +160,8 @@ def _deciding_rows() -> list[Column]:
         first_seq(F.col("type") == "message.expired", "at_us").alias("expired_us"),
         first_seq(F.col("type") == "message.skipped").alias("skipped_seq"),
         first_seq(F.col("type") == "message.skipped", "at_us").alias("skipped_us"),
+        first_seq(F.col("type") == "message.evicted").alias("evicted_seq"),
+        first_seq(to_target & by_end & (F.col("reason") == "backlog-quota")).alias("unsent_by_quota_seq"),
         first_seq(stored & at_source).alias("stored_source_seq"),
         F.max(F.when(removed & at_source, F.col("seq"))).alias("removed_source_seq"),
         first_seq(stored & at_target).alias("stored_target_seq"),
@@ -377,6 +382,7 @@ def _with_going(found: DataFrame) -> DataFrame:
         F.when(F.coalesce(by_client["seq"] == going["seq"], F.lit(False)), "dropped_by_client")
         .when(was_removed, "removed")
         .when(F.col("covered_by") == "subscription.created", "subscription_began_after")
+        .when(_by(F.col("evicted_seq"), closed), "evicted_by_quota")
         .otherwise("cursor_moved_past")
     )
     origin_removed = (F.col("removed_origin.cluster") == F.col("origin")) & (
@@ -395,7 +401,12 @@ def _with_going(found: DataFrame) -> DataFrame:
     return (
         found.withColumn("gone_seq", F.when(present, going["seq"]).when(never, F.lit(-1)))
         .withColumn("gone_us", F.when(present, going["at_us"]))
-        .withColumn("gone_cause", F.when(present, why).otherwise("never_replicated"))
+        .withColumn(
+            "gone_cause",
+            F.when(present, why)
+            .when(F.col("unsent_by_quota_seq").isNotNull(), "evicted_by_quota")
+            .otherwise("never_replicated"),
+        )
     )
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, command
-from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, SCHEMA_STRATEGIES, TOPIC_TYPES
+from simulator.protocols.pulsar.scenario.policies import (
+    EVICTION,
+    PARTITIONS_MOST,
+    QUOTA_POLICIES,
+    QUOTA_TYPES,
+    SCHEMA_STRATEGIES,
+    SIZE,
+    TOPIC_TYPES,
+)
 from simulator.scenarios.command import Command
 from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 
 _NAMESPACE = Key("namespace", "namespace", "which namespace", required=True, begin="public/default")
 
+_QUOTA_TYPE = Key("type", "choice", "what is limited", default=SIZE, choices=QUOTA_TYPES)
 _LISTED = Key("clusters", "names", "the whole new list", required=True)
 
 NAMESPACES: tuple[Command, ...] = (
@@ -107,6 +116,56 @@ NAMESPACES: tuple[Command, ...] = (
             "New schemas must satisfy {strategy}. A replicator that has stopped stays stopped until its "
             "topic is unloaded."
         ),
+    ),
+    command(
+        "namespace.set-backlog-quota",
+        "limit the backlog of each topic of a namespace",
+        (
+            ADMIN_CLUSTER,
+            _NAMESPACE,
+            Key("limit", "size", "size of the backlog, which destination_storage needs", begin="10MB"),
+            Key(
+                "limitTime",
+                "duration",
+                "age of the oldest message, in whole seconds, which message_age needs",
+            ),
+            Key(
+                "policy",
+                "choice",
+                "what the broker does when the limit is reached",
+                required=True,
+                choices=QUOTA_POLICIES,
+                begin=EVICTION,
+            ),
+            _QUOTA_TYPE,
+        ),
+        refusals=("400", "404", "cluster-down"),
+        label="set a backlog quota",
+        consequence=(
+            "Each topic of {namespace} in {cluster} is checked each backlogQuotaCheckIntervalInSeconds. ",
+            When(
+                "policy",
+                {
+                    "consumer_backlog_eviction": (
+                        "Above the limit the slowest cursors are moved forward. If one is a replication "
+                        "cursor, its region never gets those messages."
+                    ),
+                    "producer_exception": (
+                        "Above the limit producers are closed, replicators of other regions included, and "
+                        "their sends fail."
+                    ),
+                },
+                "Above the limit producers are closed, replicators of other regions included, and wait.",
+            ),
+        ),
+    ),
+    command(
+        "namespace.remove-backlog-quota",
+        "remove a backlog quota: the broker's default applies",
+        (ADMIN_CLUSTER, _NAMESPACE, _QUOTA_TYPE),
+        refusals=("404", "cluster-down"),
+        label="remove a backlog quota",
+        consequence="The default backlog quota of {cluster} applies again.",
     ),
     command(
         "namespace.set-is-allow-auto-update-schema",
