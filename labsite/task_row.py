@@ -1,7 +1,8 @@
 """The row of a running task, kept up to date by one thread of the worker.
 
 Rules: the thread writes four times a second, so that missing writes reveal a dead worker and a cancel is
-noticed at any step. While the database is unreachable the work continues, and its result is written later.
+noticed at any step. `doing_since` is the instant at which what the row says of the present work was first said,
+so that the page shows how long it has lasted. While the database is unreachable the work continues, and its result is written later.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ log = logging.getLogger("labsite.tasks")
 
 WRITE_EVERY_S = 0.25
 
+WORK = ("step_number", "step_name", "message")
+"""Columns that say what the worker does at present."""
+
 DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
 """How long the start or end of a task waits for the database, and the pause between retries.
 
@@ -41,6 +45,7 @@ class TaskRow(Generic[Task]):
         self.task = task
         self.stopping = threading.Event()
         self._unwritten: dict[str, Any] = {}
+        self._work = {name: getattr(task, name) for name in WORK if hasattr(task, name)}
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._cancel = threading.Event()
@@ -64,7 +69,11 @@ class TaskRow(Generic[Task]):
 
     def collect(self, **columns: Any) -> None:
         """Columns to write with the next write."""
+        work = {name: columns[name] for name in WORK if name in columns}
         with self._lock:
+            if {**self._work, **work} != self._work:
+                self._work.update(work)
+                columns["doing_since"] = timezone.now()
             self._unwritten.update(columns)
 
     @property

@@ -185,10 +185,11 @@ export function progressWords(answer, total) {
   if (answer.state !== "running") return null;
   const { status, runs } = answer;
   if (!status) return "sending";
-  if (status.state === "queued") return [status.words, status.note].filter(Boolean).join(" ");
-  if (isAnswered(answer)) return `answered; ${afterwards(answer, total)}${leftWords(status.left_s)}`;
+  if (status.state === "queued") return [status.words, status.lasting, status.note].filter(Boolean).join(" ");
+  const lasting = status.lasting ? `, ${status.lasting}` : "";
+  if (isAnswered(answer)) return `answered; ${afterwards(answer, total)}${leftWords(status.left_s)}${lasting}`;
   const share = (total - runs.length) / Math.max(1, status.runs - status.finished + (answer.asked.size.changed_runs ?? 0));
-  return `${runs.length} of ${total} runs${leftWords(status.left_s === null ? null : status.left_s * share)}`;
+  return `${runs.length} of ${total} runs${leftWords(status.left_s === null ? null : status.left_s * share)}${lasting}`;
 }
 
 /** What is run after the answer. */

@@ -65,6 +65,7 @@ export function watchReport(root, window, storage) {
       return;
     }
     if (part("words").textContent !== status.words) part("words").textContent = status.words;
+    part("lasting").textContent = status.lasting;
     const hint = [status.hint, status.note].filter(Boolean).join(" ");
     part("hint").textContent = hint;
     const steps = part("steps");
