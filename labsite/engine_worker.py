@@ -194,6 +194,7 @@ class Runs:
         if rows:
             helped = {} if self.helped is None else {"what_if": self.helped.described()}
             self.row.collect(results={**results_so_far(self.experiment, rows), **helped})
+            self.row.write_soon()
 
     @property
     def _finished(self) -> int:

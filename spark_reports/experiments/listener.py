@@ -21,7 +21,7 @@ class Standing:
 
 
 class NullListener:
-    """Ignores progress and never cancels. Its methods are called in the thread of the sweep, but `tasks` and `left`."""
+    """Ignores progress and never cancels. All but `tasks` and `left` are called in the thread of the sweep."""
 
     def stands(self, standing: Standing) -> None:
         """The sweep has begun, or a round is finished and its results are in the folder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -210,3 +211,15 @@ def test_the_runs_of_the_engine_say_which_they_are(settings, tmp_path, monkeypat
     monkeypatch.setattr(engine_worker, "results_so_far", lambda *_: {})
     runs._show()
     assert said == ["running", ""]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_first_result_is_written_at_once(settings, tmp_path, monkeypatch):
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(task_row, "WRITE_EVERY_S", 3600.0)
+    written = threading.Event()
+    row: TaskRow[Any] = TaskRow(Experiment.take(experiment().pk, 1))
+    monkeypatch.setattr(row, "_try_to_write", written.set)
+    with row:
+        row.write_soon()
+        assert written.wait(60), "an hour is the time between two writes"

@@ -104,7 +104,7 @@ class QueuedTask(models.Model):
 
     @property
     def lasting_s(self) -> float | None:
-        """Seconds of the present work, as of its worker's last sign of life; of a queued task, in the queue."""
+        """Seconds of the present work, as of its worker's last sign of life; if queued, in the queue."""
         if self.state == TaskState.QUEUED:
             return self.waited_s
         if self.state != TaskState.RUNNING or self.worker_seen_at is None or self.doing_since is None:
@@ -129,6 +129,11 @@ class QueuedTask(models.Model):
     def task_path(self) -> str:
         """The import path of what the worker runs for this row."""
         return self.TASK
+
+    @classmethod
+    def of_spark(cls) -> models.QuerySet[Self]:
+        """The rows whose worker is the one with Spark."""
+        return cls.objects.all()
 
     @classmethod
     def next_in_turn(cls, **which: Any) -> tuple[str, int] | None:
@@ -228,14 +233,14 @@ def kinds() -> list[type[QueuedTask]]:
 
 
 def any_queued() -> bool:
-    """Whether a task of any kind waits for the worker."""
-    return any(kind.objects.filter(state=TaskState.QUEUED).exists() for kind in kinds())
+    """Whether a task of any kind waits for the worker with Spark."""
+    return any(kind.of_spark().filter(state=TaskState.QUEUED).exists() for kind in kinds())
 
 
 def others_wait(task: QueuedTask) -> bool:
-    """Whether a task of another kind, or one of another client address, waits for the worker."""
+    """Whether a task of another kind, or one of another client address, waits for the worker with Spark."""
     for kind in kinds():
-        queued = kind.objects.filter(state=TaskState.QUEUED)
+        queued = kind.of_spark().filter(state=TaskState.QUEUED)
         if kind is type(task):
             queued = queued.exclude(client=task.client)
         if queued.exists():

@@ -1,7 +1,7 @@
 """What the page of a queued task says.
 
-Rules: while a task waits or runs its page shows how long its present work has lasted, so that it changes every
-second, whatever Spark counts. A running task's time ends with its worker's last sign of life.
+Rules: while a task waits or runs its page shows how long its present work has lasted, so that it changes
+every second, whatever Spark counts. A running task's time ends with its worker's last sign of life.
 """
 
 from __future__ import annotations
