@@ -223,6 +223,7 @@ class WhatHelped:
         first = experiment.scenario_at(experiment.points[0], experiment.seeds[0])
         self.of = len(variants(first, []))
         self._row: dict[str, Any] | None = None
+        self._refused: list[str] = []
         self._scenario, self._until_us = first, first.until_us
 
     def choose(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -231,6 +232,10 @@ class WhatHelped:
         self._row = next((row for row in rows if row["run"] == chosen), None)
         if self._row is None:  # every run failed
             self.of = 0
+            return
+        if self._row["rows"] > ROWS_MOST:
+            words = f"the run has {self._row['rows']:,} rows, and at most {ROWS_MOST:,} are run again"
+            self.of, self._refused = 0, [words]
             return
         self._scenario = replayed(self.experiment, self._row)
         last_us = max((spec.at_us for spec in self._scenario.commands), default=0)
@@ -259,7 +264,7 @@ class WhatHelped:
     def described(self) -> dict[str, Any]:
         """{of, finished, seed, until_us, failed: the reasons}, and the answer of `simulator.what_if`."""
         found = [self.found[place] for place in sorted(self.found)]
-        failed = [one["failed"] for one in found if "failed" in one]
+        failed = self._refused + [one["failed"] for one in found if "failed" in one]
         outcomes = [one["outcome"] for one in found if "outcome" in one]
         if "outcome" not in self.found.get(0, {}):
             outcomes = []  # nothing to compare with yet

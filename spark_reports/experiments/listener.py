@@ -21,7 +21,7 @@ class Standing:
 
 
 class NullListener:
-    """Ignores progress and never cancels. All but `tasks` and `left` are called in the thread of the sweep."""
+    """Ignores progress and never cancels. Only `tasks` and `left` are called in another thread."""
 
     def stands(self, standing: Standing) -> None:
         """The sweep has begun, or a round is finished and its results are in the folder."""

@@ -47,6 +47,7 @@ export const whatIfTitle = ({ seed }) => `What would have helped${seed === null 
 
 /** @returns {string} how far the changed runs are, and why some are missing */
 export function whatIfWords({ of, finished, failed }) {
+  if (!of && failed.length) return `Not computed: ${failed.join("; ")}.`;
   const one = "This is one of the runs. In another one, whose failover comes at another time since the last snapshot, a change may help more or less.";
   const missing = failed.length ? ` Not every change could be run again: ${failed.join("; ")}.` : "";
   return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${missing}`;
@@ -201,9 +202,11 @@ function afterwards({ asked, beside, what_if }, total) {
 const leftWords = (left_s) => (left_s === null || left_s === undefined ? "" : `, about ${Math.max(1, Math.round(left_s))} s left`);
 
 /** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped" */
-export function sizeWords({ runs, rows, core_s, beside_core_s, cores }) {
+export function sizeWords({ runs, runs_whole, rate, rows, core_s, beside_core_s, changed_runs, cores }) {
   const large = rows >= 1e6 ? `${(rows / 1e6).toFixed(1)} million` : `${Math.round(rows / 1000)} thousand`;
-  const after = `, then about ${Math.max(1, Math.round(beside_core_s / cores))} s for assumptions and what would have helped`;
+  const follows = changed_runs === 0 ? "assumptions; what would have helped is not computed, because a run has too many rows" : "assumptions and what would have helped";
+  const after = `, then about ${Math.max(1, Math.round(beside_core_s / cores))} s for ${follows}`;
+  const fewer = runs < runs_whole ? ` instead of ${runs_whole} because of ${whole(rate)} messages per second (the interval of the median is about ${times(runs_whole / runs)} times as wide)` : "";
   const seconds_left = Math.max(1, Math.round(core_s / Math.min(cores, runs)));
-  return `${runs} runs, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
+  return `${runs} runs${fewer}, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
 }
