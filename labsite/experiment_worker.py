@@ -52,7 +52,10 @@ class Row(TaskRow[Experiment], NullListener):
 
     def stands(self, standing: Standing) -> None:
         """Record how many runs are finished, the time left, and the figures so far."""
-        self.collect(runs_finished=standing.finished, runs_failed=standing.failed, left_s=standing.left_s)
+        left_s = None if standing.complete else standing.left_s
+        self.collect(runs_finished=standing.finished, runs_failed=standing.failed, left_s=left_s)
+        if standing.complete:
+            self.notice("writing the report")
         if self.sweep is not None and standing.finished:
             self.collect(results=results_so_far(self.sweep.experiment, self.sweep.store.table().to_pylist()))
         if self._turn_began_s is None:
@@ -142,7 +145,6 @@ def _work(row: Row) -> None:
     sweep = row.sweep = Sweep(spark, experiment, row.task.folder, row, core_s=row.task.core_s)
     sweep.run()
     row.stands(sweep.store.kept().standing())
-    row.notice("writing the report")
     write_report(experiment, sweep.store.table(), row.task.folder, site_url=_site_url(row.task))
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
+import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
 import { causeWords } from "../../static/js/model/cause_words.js";
 import { whole } from "../../static/js/model/format.js";
 import { placeInText } from "../../static/js/model/text_place.js";
@@ -139,4 +139,19 @@ test("a text survives encoding in a link, and a truncated link gives null", asyn
   assert.equal(await textOf(fragment), text);
   assert.equal(await textOf(fragment.slice(0, 40)), null);
   assert.equal(await textOf("#token=x"), null);
+});
+
+test("the recount by Spark is said as it is: not yet, the same, or an internal error", () => {
+  const recount = { state: "running", over: false, words: "Step 3 of 12: count.", lasting: "7 s so far", note: "", hint: "", url: "", figures: [] };
+  assert.equal(recountProgress(null, ""), "");
+  assert.equal(recountWords(null, ""), "Not counted again by Spark yet.");
+  assert.equal(recountWords(recount, ""), "Not counted again by Spark yet.");
+  assert.equal(recountProgress(recount, ""), "For the appendix Spark counts the runs again. Step 3 of 12: count. 7 s so far");
+  assert.equal(recountWords(null, "Wait."), "Not counted again by Spark: Wait.");
+  const done = { ...recount, state: "done", over: true, figures: [{}, {}] };
+  assert.match(recountWords(done, ""), /all 2 runs again.*every figure and every cause is the same\.$/);
+  assert.match(recountProgress(done, ""), /The attachment has its tables now\.$/);
+  const failed = { ...recount, state: "failed", over: true, words: "Internal error: seed 2.", hint: "Do not use it." };
+  assert.equal(recountProgress(failed, ""), "Internal error: seed 2. Do not use it.");
+  assert.equal(recountWords(failed, ""), "Internal error: seed 2. Do not use it.");
 });

@@ -144,8 +144,8 @@ def test_an_experiment_says_that_its_report_is_written(settings, tmp_path, monke
     settings.DATA_DIR, _ = tmp_path, Clock(monkeypatch)
     task = experiment()
     row = experiment_worker.Row(Experiment.take(task.pk, 1))
-    row.stands(Standing(10, 10, 0))
-    row.notice("writing the report")
+    row.notice("running the first runs")
+    row.stands(Standing(10, 10, 0, 0.0))
     row._try_to_write()
     assert experiment_status(task.pk)["words"] == "10 of 10 runs finished; writing the report."
 

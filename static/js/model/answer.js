@@ -199,6 +199,25 @@ function afterwards({ asked, beside, what_if }, total) {
   return `${what_if?.finished ?? 0} of ${what_if?.of ?? 0} runs for what would have helped`;
 }
 
+/**
+ * What Spark's recount of an answer says.
+ * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[]}} Recount
+ */
+
+/** @param {Recount | null} recount @param {string} refused why there is none @returns {string} the result, for the attachment */
+export function recountWords(recount, refused) {
+  if (refused) return `Not counted again by Spark: ${refused}`;
+  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same.`;
+  if (recount?.state === "failed") return `${recount.words} ${recount.hint}`;
+  return "Not counted again by Spark yet.";
+}
+
+/** @param {Recount | null} recount @param {string} refused @returns {string} what is shown beside the button */
+export function recountProgress(recount, refused) {
+  if (!recount || recount.over || refused) return recount || refused ? `${recountWords(recount, refused)}${recount?.state === "done" ? " The attachment has its tables now." : ""}` : "";
+  return `For the appendix Spark counts the runs again. ${[recount.words, recount.lasting, recount.note].filter(Boolean).join(" ")}`;
+}
+
 const leftWords = (left_s) => (left_s === null || left_s === undefined ? "" : `, about ${Math.max(1, Math.round(left_s))} s left`);
 
 /** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped" */
