@@ -100,7 +100,7 @@ def ask_for_recount(experiment: Experiment, site: str) -> Report:
         seed=0,
         until_us=0,
         site=site,
-        reruns=[row for row in runs if row["status"] == FINISHED],
+        reruns=sorted((row for row in runs if row["status"] == FINISHED), key=lambda row: row["run"]),
     )
     report.enqueue()
     return report

@@ -92,7 +92,8 @@ function makeRecount({ document, root, window, requests, getUrl, getAnswer }) {
   }
 
   return {
-    words: () => recountWords(found.status, found.refused),
+    /** The result, and the address of the report while there is one. */
+    words: () => [recountWords(found.status, found.refused), ...(found.status ? [`Its report: ${window.location.origin}${found.status.url}`] : [])].join(" "),
     /** Asks for the recount of the present answer, unless it waits, runs or is done. */
     async ask() {
       const url = getUrl();
