@@ -57,6 +57,7 @@ def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experime
             assert counted[measure["name"]] == row[measure["name"]], measure["name"]
         assert counted["by_cause"] == {cause: count for cause, count in row["by_cause"].items() if count}
     page = Client().get(found["url"]).content.decode()
+    assert "download/csv/" in page and "download/trace/" not in page
     assert "all runs, counted by Spark" in page and f"/experiments/{answer.pk}/" in page
     document = Client().get(f"{found['url']}document/")
     assert document.status_code == 200
@@ -78,8 +79,13 @@ def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experime
     assert newer["id"] != kept.pk and newer["state"] == "queued", "it may be asked for again"
 
 
-def test_a_recount_is_for_an_answer_of_this_version(answer: Experiment) -> None:
+def test_a_recount_is_for_an_answer_of_this_version_with_a_bounded_number_of_rows(
+    answer: Experiment, monkeypatch: Any
+) -> None:
     assert post("/experiments/nosuch/recount/").status_code == 404
+    rows = sum(row["rows"] for row in answer.results["rows"] if row["point"] == 0)
+    monkeypatch.setattr("visualizer.reports.requests.RECOUNT_ROWS_MOST", rows - 1)
+    assert refusal(answer.pk) == "too-large" and not Report.objects.exists()
     Experiment.objects.update(engine_version="0")
     assert refusal(answer.pk) == "other-version"
     Experiment.objects.update(set_up=False)

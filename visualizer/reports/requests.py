@@ -25,6 +25,9 @@ from visualizer.tasks.models import WAITING, TaskState
 WAITING_MOST = 3
 """Most reports of one lab that may be queued or running at once."""
 
+RECOUNT_ROWS_MOST = 40_000_000
+"""Most rows of all runs of an answer that are counted again: about 500 MB of traces, minutes of Spark."""
+
 
 def check_owner(lab: Lab | None, request: HttpRequest, body: dict[str, Any]) -> None:
     """Raise Refused unless the request has the owner's token, in the header X-Lab-Token or the body."""
@@ -92,6 +95,10 @@ def ask_for_recount(experiment: Experiment, site: str) -> Report:
         if kept.state != TaskState.FAILED:
             return kept
     runs = [row for row in experiment.results.get("rows", []) if row["point"] == 0]
+    rows = sum(row["rows"] for row in runs)
+    if rows > RECOUNT_ROWS_MOST:
+        words = f"The runs have {rows:,} rows together; at most {RECOUNT_ROWS_MOST:,} are counted again."
+        raise Refused("too-large", words, "Open a run as a lab and request its report.")
     report = Report.objects.create(
         client=_client(),
         experiment=experiment,

@@ -94,13 +94,14 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
         return render(request, "reports/no_such_report.html", status=404)
     status = _status(report_id)
     report = Report.objects.select_related("lab").get(pk=report_id)
+    downloads = [one for one in DOWNLOADS if one.kind != "trace" or report.lab_id]  # a recount keeps none
     return render(
         request,
         "reports/report.html",
         {
             "report": report,
             "status": status,
-            "downloads": DOWNLOADS if report.state == Report.State.DONE else (),
+            "downloads": downloads if report.state == Report.State.DONE else (),
         },
     )
 
