@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator import ENGINE_VERSION
-from simulator.experiments import Experiment, replayed
-from simulator.experiments.figures_run import FiguresRun
+from simulator.experiments import Experiment, made_again
 from simulator.trace.files import write_trace
 from spark_reports.session import QUICK, open_session
 from visualizer.experiments.reading import experiment_of
@@ -64,8 +63,7 @@ def recounted(report: Report, row: Row) -> list[dict[str, Any]]:
 
 def _trace(experiment: Experiment, one: dict[str, Any], path: Path) -> Path:
     """Make a run again, to where its figures are final, and write its trace."""
-    run = FiguresRun(replayed(experiment, one))
-    run.finish([measure.name for measure in experiment.measures])
+    run = made_again(experiment, one)
     meta = {
         "engine_version": ENGINE_VERSION,
         "scenario": run.scenario.canonical_text,
