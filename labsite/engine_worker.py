@@ -29,6 +29,7 @@ from labsite.task_row import TaskRow, carried_out, when_the_database_is_there
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.experiments import FAILED, Batch, Experiment, batches, replayed
 from simulator.what_if import answer, variants
+from spark_reports.experiments.estimate import left_s
 from spark_reports.experiments.so_far import results_so_far
 from visualizer.experiments.models import Experiment as ExperimentRow
 from visualizer.experiments.reading import experiment_of
@@ -188,29 +189,25 @@ class Runs:
             runs_finished=len(rows),
             runs_failed=sum(row["status"] == FAILED for row in rows),
             left_s=self.left_s(),
-            message="running" if self.unfinished else "",
+            message="" if not self.unfinished else "running" if self.missing else "running the changed runs",
         )
         if rows:
             helped = {} if self.helped is None else {"what_if": self.helped.described()}
             self.row.collect(results={**results_so_far(self.experiment, rows), **helped})
+            self.row.write_soon()
 
     @property
-    def _finished(self) -> float:
+    def _finished(self) -> int:
         """The finished work, in runs of the experiment."""
         return len(self.rows) + (0 if self.helped is None else CHANGED_COST * len(self.helped.found))
 
     def left_s(self) -> float:
-        """Seconds until every run is finished.
-
-        Before the first runs it is the estimate. Each finished run counts as one measurement, and the
-        estimate as one.
-        """
+        """Seconds until every run is finished; before the first ones it is the estimate."""
         spent_s, made = time.monotonic() - self._began_s, self._finished - self._finished_before
         whole = self.experiment.runs + (0 if self.helped is None else CHANGED_COST * self.helped.of)
-        wanted, left = whole - self._finished_before, whole - self._finished
-        estimated_s = self.row.task.core_s / whole / min(pool().processes, max(1, wanted))
-        each_s = (estimated_s + spent_s) / (1 + made) if made else estimated_s
-        return max(each_s * wanted - spent_s, min(left, 1) * each_s)
+        wanted, processes = whole - self._finished_before, pool().processes
+        each_s = self.row.task.core_s / whole / min(processes, max(1, wanted))
+        return left_s(each_s, spent_s, made, wanted, processes * (1 if self.missing else CHANGED_COST))
 
 
 class WhatHelped:
@@ -226,6 +223,7 @@ class WhatHelped:
         first = experiment.scenario_at(experiment.points[0], experiment.seeds[0])
         self.of = len(variants(first, []))
         self._row: dict[str, Any] | None = None
+        self._refused: list[str] = []
         self._scenario, self._until_us = first, first.until_us
 
     def choose(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -234,6 +232,10 @@ class WhatHelped:
         self._row = next((row for row in rows if row["run"] == chosen), None)
         if self._row is None:  # every run failed
             self.of = 0
+            return
+        if self._row["rows"] > ROWS_MOST:
+            words = f"the run has {self._row['rows']:,} rows, and at most {ROWS_MOST:,} are run again"
+            self.of, self._refused = 0, [words]
             return
         self._scenario = replayed(self.experiment, self._row)
         last_us = max((spec.at_us for spec in self._scenario.commands), default=0)
@@ -262,7 +264,7 @@ class WhatHelped:
     def described(self) -> dict[str, Any]:
         """{of, finished, seed, until_us, failed: the reasons}, and the answer of `simulator.what_if`."""
         found = [self.found[place] for place in sorted(self.found)]
-        failed = [one["failed"] for one in found if "failed" in one]
+        failed = self._refused + [one["failed"] for one in found if "failed" in one]
         outcomes = [one["outcome"] for one in found if "outcome" in one]
         if "outcome" not in self.found.get(0, {}):
             outcomes = []  # nothing to compare with yet

@@ -49,12 +49,13 @@ class Row(TaskRow[Experiment], NullListener):
         self.sweep: Sweep | None = None
         self.giving_way = threading.Event()
         self._turn_began_s: float | None = None  # when Spark was ready for the first round
-        self._left: tuple[float, float] | None = None  # seconds left, and when they were estimated
 
     def stands(self, standing: Standing) -> None:
         """Record how many runs are finished, the time left, and the figures so far."""
-        self.collect(runs_finished=standing.finished, runs_failed=standing.failed, left_s=standing.left_s)
-        self._left = None if standing.left_s is None else (standing.left_s, time.monotonic())
+        left_s = None if standing.complete else standing.left_s
+        self.collect(runs_finished=standing.finished, runs_failed=standing.failed, left_s=left_s)
+        if standing.complete:
+            self.notice("writing the report")
         if self.sweep is not None and standing.finished:
             self.collect(results=results_so_far(self.sweep.experiment, self.sweep.store.table().to_pylist()))
         if self._turn_began_s is None:
@@ -62,11 +63,9 @@ class Row(TaskRow[Experiment], NullListener):
         elif not standing.complete and self._turn_is_over() and self._others_wait():
             self.giving_way.set()
 
-    def tasks(self, done: int, of: int) -> None:
-        """Count the time left down while a round runs, so that the page changes every second."""
-        if self._left is not None:
-            left_s, estimated_s = self._left
-            self.collect(left_s=max(1.0, left_s - (time.monotonic() - estimated_s)))
+    def left(self, left_s: float) -> None:
+        """Record the time left, as corrected by the round that runs."""
+        self.collect(left_s=left_s)
 
     def _turn_is_over(self) -> bool:
         return self._turn_began_s is not None and time.monotonic() - self._turn_began_s > TURN_S
@@ -146,7 +145,6 @@ def _work(row: Row) -> None:
     sweep = row.sweep = Sweep(spark, experiment, row.task.folder, row, core_s=row.task.core_s)
     sweep.run()
     row.stands(sweep.store.kept().standing())
-    row.notice("writing the report")
     write_report(experiment, sweep.store.table(), row.task.folder, site_url=_site_url(row.task))
 
 

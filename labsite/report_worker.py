@@ -16,6 +16,7 @@ from typing import Any
 from django.urls import reverse
 
 from labsite.headlines import of_report, of_simulator
+from labsite.recount import Differs, recounted
 from labsite.spark_failures import NO_ROOM, failed, forget_broken_session
 from labsite.task_row import StepRow, carried_out, when_the_database_is_there
 from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
@@ -55,7 +56,14 @@ def make_report(report_id: str, attempt: int) -> str:
 def _ended(report: Report, row: Row) -> dict[str, Any]:
     """Make the report and return how it ended, as columns of the row."""
     try:
-        return {"state": Report.State.DONE, "figures": _work(report, row)}
+        work = _work if report.experiment_id is None else recounted
+        return {"state": Report.State.DONE, "figures": work(report, row)}
+    except Differs as error:
+        log.error("Spark's count of experiment %s differs: %s", report.experiment_id, error)
+        return failed(
+            f"Internal error: Spark counted other numbers than the answer shows. {error}.",
+            "Do not use this answer, and report the error with the experiment's YAML.",
+        )
     except Cancelled:
         report.remove_files()
         if row.stopping.is_set():

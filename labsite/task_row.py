@@ -1,7 +1,9 @@
 """The row of a running task, kept up to date by one thread of the worker.
 
 Rules: the thread writes four times a second, so that missing writes reveal a dead worker and a cancel is
-noticed at any step. While the database is unreachable the work continues, and its result is written later.
+noticed at any step. `doing_since` is the instant at which the row's words about the present work were first
+collected, so that the page shows how long it has lasted. While the database is unreachable the work
+continues, and its result is written later.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ log = logging.getLogger("labsite.tasks")
 
 WRITE_EVERY_S = 0.25
 
+WORK = ("step_number", "step_name", "message")
+"""Columns that say what the worker does at present."""
+
 DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
 """How long the start or end of a task waits for the database, and the pause between retries.
 
@@ -41,8 +46,9 @@ class TaskRow(Generic[Task]):
         self.task = task
         self.stopping = threading.Event()
         self._unwritten: dict[str, Any] = {}
+        self._work = {name: getattr(task, name) for name in WORK if hasattr(task, name)}
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._over, self._soon = threading.Event(), threading.Event()
         self._cancel = threading.Event()
         self._thread = threading.Thread(target=self._keep_writing, name="task-row", daemon=True)
 
@@ -52,6 +58,7 @@ class TaskRow(Generic[Task]):
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        self._soon.set()
         self._thread.join()
 
     def cancelled(self) -> bool:
@@ -64,8 +71,16 @@ class TaskRow(Generic[Task]):
 
     def collect(self, **columns: Any) -> None:
         """Columns to write with the next write."""
+        work = {name: columns[name] for name in WORK if name in columns}
         with self._lock:
+            if {**self._work, **work} != self._work:
+                self._work.update(work)
+                columns["doing_since"] = timezone.now()
             self._unwritten.update(columns)
+
+    def write_soon(self) -> None:
+        """Write what was collected without waiting for the next quarter of a second."""
+        self._soon.set()
 
     @property
     def unwritten(self) -> dict[str, Any]:
@@ -75,7 +90,11 @@ class TaskRow(Generic[Task]):
 
     def _keep_writing(self) -> None:
         try:
-            while not self._over.wait(WRITE_EVERY_S):
+            while True:
+                self._soon.wait(WRITE_EVERY_S)
+                self._soon.clear()
+                if self._over.is_set():
+                    return
                 self._try_to_write()
         finally:
             connection.close()

@@ -1,7 +1,9 @@
 """Starts the worker's Spark session before its first report, and makes small reports with it.
 
 Rules: Java loads and compiles what reports need while nobody waits, so the first report takes as long as
-later ones. The runs are short and their files are deleted. A queued task ends the warm-up at the next step.
+later ones. The runs are short and their files are deleted. A queued task of this worker ends the warm-up at
+the next step. While an answer of My set-up or another small experiment is computed, whose visitor waits, the
+warm-up pauses.
 An error here is logged only: the report that meets it shows it. On a cluster nothing is made, since its
 executors do not see this machine's files.
 """
@@ -12,6 +14,7 @@ import logging
 import os
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from django import db
@@ -20,12 +23,16 @@ from django.conf import settings
 from simulator import World
 from simulator.headless import trace_meta
 from simulator.trace.files import write_trace
+from visualizer.experiments.models import Experiment
 from visualizer.tasks.models import any_queued
 
 log = logging.getLogger("labsite.reports")
 
 SCENARIOS = ("region-down", "groups-killed")
 """One short run of each protocol, in one report."""
+
+PAUSE_S = 0.25
+"""How often a pausing warm-up looks whether the experiment is over."""
 
 ROUNDS = 3
 """How often the report is made.
@@ -55,7 +62,10 @@ def _made() -> bool:
     class UntilOneWaits(NullProgress):
         def cancel_wanted(self) -> bool:
             # the other thread that asks has no database connection of its own to close
-            return threading.current_thread() is threading.main_thread() and _task_waits()
+            if threading.current_thread() is not threading.main_thread():
+                return False
+            _let_engine_work()
+            return _task_waits()
 
     spark = open_session(settings=QUICK)
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as folder:
@@ -78,6 +88,15 @@ def _trace(name: str, path: Path) -> Path:
 
 def _on_this_machine() -> bool:
     return not os.environ.get("SPARK_REMOTE") and os.environ.get("SPARK_MASTER", "local").startswith("local")
+
+
+def _let_engine_work() -> None:
+    """Wait until no experiment is computed by the engine's processes, or a task waits for this worker."""
+    try:
+        while Experiment.engine_works() and not _task_waits():
+            time.sleep(PAUSE_S)
+    except db.Error:
+        return  # as below
 
 
 def _task_waits() -> bool:

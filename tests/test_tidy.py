@@ -26,6 +26,7 @@ GENERATED = re.compile(r"_pb2\.py$|/migrations/\d|/node_modules/")
 WORKER_ONLY = (
     "labsite/audit_input.py",
     "labsite/audit_worker.py",
+    "labsite/recount.py",
     "labsite/report_worker.py",
     "labsite/engine_worker.py",
     "labsite/experiment_worker.py",

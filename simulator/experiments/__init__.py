@@ -8,7 +8,16 @@ from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
 from simulator.experiments.phase import first_fault_us
-from simulator.experiments.runs import FAILED, FINISHED, Batch, batches, expected, replayed, run_batch
+from simulator.experiments.runs import (
+    FAILED,
+    FINISHED,
+    Batch,
+    batches,
+    expected,
+    made_again,
+    replayed,
+    run_batch,
+)
 from simulator.experiments.swarm import BROKEN, SwarmRun, swarm_families, swarm_run
 from simulator.system.measured import Load, Measure
 
@@ -34,6 +43,7 @@ __all__ = [
     "first_fault_us",
     "late_measures",
     "load_of",
+    "made_again",
     "measures_of",
     "read_experiment",
     "read_experiment_text",

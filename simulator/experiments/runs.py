@@ -96,6 +96,13 @@ def replayed(experiment: Experiment, row: Row) -> Scenario:
     return moved(scenario, row["phase_us"] or 0)
 
 
+def made_again(experiment: Experiment, row: Row) -> FiguresRun:
+    """One run made again, to where its figures are final; `trace` has its rows. Raises RunFailed."""
+    run = FiguresRun(replayed(experiment, row))
+    run.finish([measure.name for measure in experiment.measures])
+    return run
+
+
 def expected(experiment: Experiment, row: Row) -> dict[str, tuple[int, int]] | None:
     """The least and the greatest value of some measures in closed form; None where there is none."""
     scenario = experiment.scenario_at(experiment.points[row["point"]], row["seed"])

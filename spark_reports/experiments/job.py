@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from simulator.experiments import Batch, Experiment
 from spark_reports.experiments.cluster import cores_now, prepare
+from spark_reports.experiments.estimate import left_s
 from spark_reports.experiments.failures import explained
 from spark_reports.experiments.listener import NullListener, Standing
 from spark_reports.experiments.plan import Pace, Plan, batches_of
@@ -31,6 +32,29 @@ from spark_reports.progress import Cancelled, Watch
 def store_of(experiment: Experiment, out: Path) -> Store:
     """The folder of an experiment's results. Raises ColumnTaken."""
     return Store(out, experiment, columns_of(experiment))
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """A round that runs: when it began, on how many cores, and what it and the later ones should take.
+
+    The first round is slow, since executors start and import, which says nothing about later ones.
+    """
+
+    began_s: float
+    cores: int
+    expected_s: float | None
+    later_s: float | None
+    is_typical: bool
+
+    def left_s(self, now_s: float, done: int, of: int) -> float | None:
+        """Seconds until all rounds are finished, with so many tasks done; None before any measurement."""
+        if not self.expected_s or self.later_s is None or not of:
+            return None
+        spent_s = now_s - self.began_s
+        of_round_s = left_s(self.expected_s / of, spent_s, done, of, self.cores)
+        slower = (of_round_s + spent_s) / self.expected_s if self.is_typical else 1.0
+        return of_round_s + self.later_s * slower
 
 
 class Sweep:
@@ -57,6 +81,7 @@ class Sweep:
         self._limit_runs = limit_runs
         self._plan = Plan(experiment)
         self._pace = Pace(None if core_s is None else core_s / len(self._plan.batches))
+        self._round: _Round | None = None
 
     def run(self) -> Standing:
         """Run what is missing, and write runs.parquet when nothing is.
@@ -82,7 +107,7 @@ class Sweep:
         """Run the missing batches, and add their runs to those that are kept."""
         group = f"sweep-{uuid.uuid4()}"
         try:
-            with Watch(self._spark, self._listener, group, f"sweep {self.experiment.name}") as watch:
+            with Watch(self._spark, self, group, f"sweep {self.experiment.name}") as watch:
                 self._rounds(missing, kept, watch)
         except (Cancelled, StoreError):
             raise
@@ -98,11 +123,30 @@ class Sweep:
             numbers, missing = missing[:count], missing[count:]
             chunks = self._pace.chunks(numbers, cores)
             began = time.monotonic()
+            self._round = _Round(began, cores, *self._expected_s(len(numbers), len(missing), cores))
             rows = watch.run_one(partial(self._rows, batches_of(self._plan, chunks, cores)))
+            self._round = None
             self._pace.measured(len(numbers), time.monotonic() - began, cores)
             self.store.add(rows)
             kept.add(rows)
             self._listener.stands(kept.standing(self._pace.left_s(len(missing), cores)))
+
+    def _expected_s(self, batches: int, later: int, cores: int) -> tuple[float | None, float | None, bool]:
+        """The seconds of a round and of all later ones, and whether later ones will be as slow."""
+        pace = self._pace
+        return pace.left_s(batches, cores), pace.left_s(later, cores), pace.has_measured
+
+    def tasks(self, done: int, of: int) -> None:
+        """Pass the tasks of the running round on, and the time left; called in the thread of the watch."""
+        self._listener.tasks(done, of)
+        now_s, current = time.monotonic(), self._round
+        corrected_s = None if current is None else current.left_s(now_s, done, of)
+        if corrected_s is not None:
+            self._listener.left(corrected_s)
+
+    def cancel_wanted(self) -> bool:
+        """Whether the listener wants the sweep to stop."""
+        return self._listener.cancel_wanted()
 
     def _rows(self, chunks: Sequence[Sequence[Batch]]) -> pa.Table:
         """The rows of some batches: one Spark job with a task for each chunk."""

@@ -21,7 +21,7 @@ class Standing:
 
 
 class NullListener:
-    """Ignores progress and never cancels. Its methods are called in the thread of the sweep, but `tasks`."""
+    """Ignores progress and never cancels. Only `tasks` and `left` are called in another thread."""
 
     def stands(self, standing: Standing) -> None:
         """The sweep has begun, or a round is finished and its results are in the folder."""
@@ -31,6 +31,9 @@ class NullListener:
 
     def tasks(self, done: int, of: int) -> None:
         """`done` of `of` tasks of the running round are done; called in another thread."""
+
+    def left(self, left_s: float) -> None:
+        """Seconds until all is finished, corrected while a round runs; called in another thread."""
 
     def cancel_wanted(self) -> bool:
         """Whether the sweep should stop; asked twice a second, in another thread."""

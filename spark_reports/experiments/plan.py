@@ -69,6 +69,11 @@ class Pace:
         self._rounds = 0
         self._elapsed_s = 0.0
 
+    @property
+    def has_measured(self) -> bool:
+        """Whether a round was measured."""
+        return self._rounds > 0
+
     def measured(self, batches: int, seconds: float, cores: int) -> None:
         """Record a round; `batch_s` becomes the time of one core for one batch.
 

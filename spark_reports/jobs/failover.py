@@ -37,11 +37,12 @@ class FailoverReport:
         listener: Any = None,
         replay_url: str | None = None,
         compare: bool = False,
+        changed: bool = True,
     ) -> None:
         """Prepare a report of these traces in the folder `out`.
 
         `replay_url` is absolute, since the page is also opened from a disk. Without it the page shows a
-        command line.
+        command line. Without `changed`, no run is run again to find what would have helped.
         """
         self.spark = spark
         self.paths = list(traces)
@@ -49,6 +50,7 @@ class FailoverReport:
         self.listener = listener or NullProgress()
         self.replay_url = replay_url
         self.compare = compare
+        self.changed = changed
         self.parts: list[Part] = []
 
     def make(self) -> dict[str, Any]:

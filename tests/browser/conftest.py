@@ -11,6 +11,7 @@ is read by `expect`, which polls until it is so; several, or a picture, once the
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,8 +28,14 @@ from script.support.browsing import (
     wait_until_drawn,
 )
 from script.support.processes import Supervisor
-from script.support.serve import engine_worker_command
+from script.support.serve import engine_worker_command, worker_command
 from script.support.temporary_site import Site, temporary_site
+
+MADE_WITHIN_MS = 1_200_000
+"""A minute on an idle machine, which may become ten on a busy one.
+
+Java starts, and the first report compiles its queries. A step of a warm one may be shorter than a poll.
+"""
 
 WIDE = {"width": 1440, "height": 900}
 # a busy machine is no reason to fail; what is ready immediately is not waited for
@@ -55,6 +62,13 @@ def engine_worker(site: Site) -> Iterator[None]:
     with Supervisor() as supervisor:
         supervisor.start(engine_worker_command(), {**site.environment})
         yield
+
+
+@pytest.fixture
+def start_worker(site: Site) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Starts a worker with Spark; it ends with the test."""
+    with Supervisor() as supervisor:
+        yield lambda: supervisor.start(worker_command(), site.environment)
 
 
 class Chromium:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from script.support.browsing import WAIT_LIMIT_SECONDS, wait_until_at_rest
-from script.support.processes import Supervisor
-from script.support.serve import worker_command
-from script.support.temporary_site import Site
-from tests.browser.conftest import fresh_context
+from tests.browser.conftest import MADE_WITHIN_MS, fresh_context
 from tests.browser.test_access import THEMES, findings
 
 pytestmark = pytest.mark.slow
-MADE_WITHIN_MS = 1_200_000
-"""A minute on an idle machine, which may become ten on a busy one.
-
-Java starts, and the first report compiles its queries. A step of a warm one may be shorter than a poll.
-"""
-
-
-@pytest.fixture
-def start_worker(site: Site) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
-    with Supervisor() as supervisor:
-        yield lambda: supervisor.start(worker_command(), site.environment)
 
 
 def java_of(pid: int) -> list[int]:

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from script.support.browsing import wait_until, wait_until_at_rest
 from script.support.temporary_site import Site
-from tests.browser.conftest import fresh_context
+from tests.browser.conftest import MADE_WITHIN_MS, fresh_context
 
 QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
 
@@ -201,14 +201,22 @@ def test_a_text_is_shared_by_link(open_set_up):
     expect(other.get_by_role("alert").filter(has_text="cut off")).to_be_visible()
 
 
-def test_the_attachment_has_the_set_up_in_words_and_what_repeats_it(open_set_up):
+@pytest.mark.slow
+def test_the_attachment_has_the_set_up_in_words_what_repeats_it_and_the_count_of_spark(
+    open_set_up, start_worker
+):
     page = open_set_up(QUICK)
     answered(page)
     page.evaluate(
         "() => { globalThis.print = () => { globalThis.printed = document.querySelector('[data-part=printed]').textContent; }; }"
     )
     page.get_by_role("button", name="Make the attachment").click()
+    page.wait_for_function("() => globalThis.printed")
     words = page.evaluate("() => globalThis.printed")
+    assert "Not counted again by Spark yet." in words
+    expect(page.locator("[data-part=recount-words]")).to_contain_text(
+        "For the appendix Spark counts the runs"
+    )
     assert "Rate: 40/s" in words and "spark_reports sweep" in words and "/my-set-up/?rate=40" in words
     assert "replicatedSubscriptionsSnapshotFrequencyMillis=500" in words, "a setting to paste"
     page.emulate_media(media="print")
@@ -221,8 +229,19 @@ def test_the_attachment_has_the_set_up_in_words_and_what_repeats_it(open_set_up)
         page.evaluate("() => document.querySelector('[data-set-up]').classList.contains('printing')") is False
     )
     page.emulate_media(media="null")
+    start_worker()
+    told = page.locator("[data-part=recount-words]")
+    expect(told).to_contain_text("The attachment has its tables now", timeout=MADE_WITHIN_MS)
+    page.evaluate("() => { globalThis.printed = null; }")
     page.get_by_role("button", name="Make the attachment").click()
-    appendix = "@media print { .answer .what-if, .answer details, .scenario { display: none } }"
+    page.wait_for_function("() => globalThis.printed")
+    assert "every figure and every cause is the same" in page.evaluate("() => globalThis.printed")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", name="Counted again by Spark")).to_be_visible()
+    expect(page.locator("[data-part=recount-table] tbody tr")).to_have_count(20)
+    appendix = (
+        "@media print { .answer .what-if, .answer details, .answer .recount, .scenario { display: none } }"
+    )
     page.add_style_tag(content=appendix)
     assert page.pdf(format="A4").count(b"/Type /Page\n") == 1, "without the appendix it is one page"
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
+import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
 import { causeWords } from "../../static/js/model/cause_words.js";
+import { whole } from "../../static/js/model/format.js";
 import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
@@ -67,7 +68,11 @@ test("progress has the runs and the time left, and a queued question what is mis
   assert.equal(progressWords(answerOf(run(1, 7)), 3), "1 of 3 runs, about 5 s left");
   const queued = [asked, { type: "status", state: "queued", words: "Queued.", note: "No worker." }].reduce(foldAnswer, noAnswer());
   assert.equal(progressWords(queued, 3), "Queued. No worker.");
-  assert.equal(sizeWords(size), "3 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped");
+  const rows_and_seconds = "about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions";
+  assert.equal(sizeWords({ ...size, runs: 20 }), `20 runs, ${rows_and_seconds} and what would have helped`);
+  const fast = { ...size, runs: 6, rate: 50_000 };
+  assert.equal(sizeWords(fast), `6 runs instead of 20 because of ${whole(50_000)} messages per second (the interval of the median is about 1.8 times as wide), ${rows_and_seconds} and what would have helped`);
+  assert.match(sizeWords({ ...fast, changed_runs: 0 }), /for assumptions; what would have helped is not computed, because a run has too many rows$/);
 });
 
 test("what would have helped follows the answer, and its progress and failures are named", () => {
@@ -79,6 +84,9 @@ test("what would have helped follows the answer, and its progress and failures a
   assert.equal(foldAnswer(answer, statusOf([], { results: undefined })).what_if, what_if);
   assert.equal(whatIfTitle(what_if), "What would have helped in the run with the most duplicates (seed 7)");
   assert.match(whatIfWords(what_if), /^3 of 10 changed runs so far\. This is one of the runs/);
+  assert.equal(whatIfWords({ ...what_if, of: 0, finished: 0, failed: ["it is too long"] }), "Not computed: it is too long.");
+  const late = { type: "status", state: "running", runs: 6, finished: 1, left_s: 12, lasting: "7 s so far" };
+  assert.equal(progressWords([asked, late].reduce(foldAnswer, noAnswer()), 3), "0 of 3 runs, about 7 s left, 7 s so far");
   assert.match(whatIfWords({ ...what_if, finished: 10, failed: ["it is too long"] }), /^This is one.* Not every change could be run again: it is too long\.$/);
 });
 
@@ -131,4 +139,19 @@ test("a text survives encoding in a link, and a truncated link gives null", asyn
   assert.equal(await textOf(fragment), text);
   assert.equal(await textOf(fragment.slice(0, 40)), null);
   assert.equal(await textOf("#token=x"), null);
+});
+
+test("the recount by Spark is said as it is: not yet, the same, or an internal error", () => {
+  const recount = { state: "running", over: false, words: "Step 3 of 12: count.", lasting: "7 s so far", note: "", hint: "", url: "", figures: [] };
+  assert.equal(recountProgress(null, ""), "");
+  assert.equal(recountWords(null, ""), "Not counted again by Spark yet.");
+  assert.equal(recountWords(recount, ""), "Not counted again by Spark yet.");
+  assert.equal(recountProgress(recount, ""), "For the appendix Spark counts the runs again. Step 3 of 12: count. 7 s so far");
+  assert.equal(recountWords(null, "Wait."), "Not counted again by Spark: Wait.");
+  const done = { ...recount, state: "done", over: true, figures: [{}, {}] };
+  assert.match(recountWords(done, ""), /all 2 runs again.*every figure and every cause is the same\.$/);
+  assert.match(recountProgress(done, ""), /The attachment has its tables now\.$/);
+  const failed = { ...recount, state: "failed", over: true, words: "Internal error: seed 2.", hint: "Do not use it." };
+  assert.equal(recountProgress(failed, ""), "Internal error: seed 2. Do not use it.");
+  assert.equal(recountWords(failed, ""), "Internal error: seed 2. Do not use it.");
 });

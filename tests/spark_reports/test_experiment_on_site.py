@@ -90,7 +90,7 @@ def test_an_experiment_gives_way_to_another_visitor_and_loses_nothing(
 ) -> None:
     monkeypatch.setattr(experiment_worker, "TURN_S", 0.0)
     other = post("/experiments/", yaml=TEXT).json()
-    Experiment.objects.filter(pk=other["id"]).update(client="other")
+    Experiment.objects.filter(pk=other["id"]).update(client="other", engine=False)
     assert experiment_worker.run(one["id"], 1) == "queued"
     found = Client().get(f"{one['url']}status.json").json()
     assert found["words"].startswith(f"Queued, {found['finished']} of 12 runs finished.")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from labsite import warm_up
 from simulator import load_scenario
 from simulator.protocols.table import PROTOCOLS
 from spark_reports import session
+from visualizer.experiments.models import Experiment
 from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 
@@ -54,6 +57,35 @@ def test_nothing_is_started_for_a_cluster_on_request_or_while_a_report_waits(
     Report.objects.create(lab=lab, title="t", scenario_text=lab.scenario_text, seed=1, until_us=1)
     assert not warm_up.warm_up()
     assert opened == []
+
+
+def experiment(**columns: Any) -> Experiment:
+    return Experiment.objects.create(title="e", token_hash="", text="", core_s=1.0, runs=2, **columns)
+
+
+def test_it_pauses_while_an_answer_is_computed_and_goes_on_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = experiment(engine=True, state="running", worker_seen_at=timezone.now())
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            Experiment.objects.filter(pk=answer.pk).update(state="done")
+
+    monkeypatch.setattr(warm_up.time, "sleep", sleep)
+    warm_up._let_engine_work()
+    assert pauses == [warm_up.PAUSE_S] * 3
+    experiment(engine=True, state="running", worker_seen_at=timezone.now() - timedelta(seconds=60))
+    warm_up._let_engine_work()
+    assert len(pauses) == 3, "the worker of that one has died"
+    experiment(engine=True)
+    assert not warm_up._task_waits(), "a queued answer needs no Spark"
+    experiment(engine=True, state="running", worker_seen_at=timezone.now())
+    experiment(engine=False)
+    warm_up._let_engine_work()
+    assert len(pauses) == 3 and warm_up._task_waits(), "a task of this worker ends the pause"
 
 
 @pytest.mark.slow

@@ -22,7 +22,9 @@ from simulator import load_scenario_text
 from simulator.experiments import batches, read_experiment_text, replayed, run_batch
 from simulator.headless import simulate
 from simulator.what_if import Rerun, answer, variants
+from spark_reports.experiments.so_far import results_so_far
 from tests.visualizer.pages import Page
+from visualizer.experiments import reading as reading_module
 from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
@@ -242,6 +244,62 @@ def test_beside_a_form_the_slow_acks_that_it_has_or_has_not_are_tried():
 def test_above_ten_thousand_messages_a_second_there_are_fewer_runs():
     assert [runs_at(rate) for rate in (10, 10_000, 20_000, 100_000)] == [20, 20, 10, 6]
     assert question_of({"query": "rate=20000%2Fs"}).runs == 10
+
+
+def test_an_answer_from_fewer_runs_encloses_that_from_all_of_them(monkeypatch):
+    """A set-up that can be answered both ways: six runs instead of twenty, with phases of their own."""
+    figures = []
+    for whole_rate in (question_module.WHOLE_RATE, 1):
+        monkeypatch.setattr(question_module, "WHOLE_RATE", whole_rate)
+        question = question_of({"query": urlencode({**SMALL, "rate": "80/s"})})
+        experiment = read_experiment_text(question.text)
+        mine = [batch for batch in batches(experiment) if batch.point.number == 0]
+        rows = [row for batch in mine for row in run_batch(experiment, batch)]
+        phases_us = [row["phase_us"] for row in rows]
+        evenly_us = [1_000_000 * number // len(rows) for number in range(len(rows))]
+        assert phases_us == evenly_us, "they cover the snapshot period"
+        figures.append((len(rows), results_so_far(experiment, rows)["points"][0]["figures"]["duplicates"]))
+    (many, whole), (few, reduced) = figures
+    assert (many, few) == (RUNS, question_module.RUNS_LEAST)
+    low, high = reduced["interval"]
+    assert low <= whole["median"] <= high, f"{whole} against {reduced}"
+    assert high - low > whole["interval"][1] - whole["interval"][0] > 0, (
+        "and it says so: its interval is wider"
+    )
+
+
+def test_what_a_run_cannot_hold_is_said_before_anything_runs(monkeypatch):
+    question = question_of({"query": urlencode(SMALL)})
+    size = question_module.size_of(question)
+    rows = size["rows"] / size["runs"]
+    assert size["changed_runs"] > 0
+    monkeypatch.setattr(question_module, "ROWS_MOST", int(rows) - 1)
+    without = question_module.size_of(question)
+    assert without["changed_runs"] == 0 and without["beside_core_s"] < size["beside_core_s"]
+    monkeypatch.setattr(question_module, "ROWS_MAX", int(rows) - 1)
+    with pytest.raises(Refused, match=r"A run has about [0-9,]+ rows, of at most [0-9,]+") as refused:
+        question_module.size_of(question)
+    assert "lower rate" in refused.value.hint
+    monkeypatch.setattr(reading_module, "CORE_SECONDS_MOST", 0.001)
+    reading_module._read.cache_clear()
+    with pytest.raises(Refused, match="minutes of one core") as refused:
+        question_module.size_of(question)
+    assert "lower rate" in refused.value.hint and "seeds" not in refused.value.hint
+    reading_module._read.cache_clear()
+
+
+def test_what_would_have_helped_is_refused_for_a_run_with_too_many_rows(monkeypatch, tmp_path):
+    experiment = read_experiment_text(question_of({"query": urlencode(SMALL)}).text)
+    rows = list(run_batch(experiment, next(iter(batches(experiment)))))
+    monkeypatch.setattr(engine_worker, "ROWS_MOST", rows[0]["rows"] - 1)
+    monkeypatch.setattr(
+        engine_worker, "results_so_far", lambda *_: {"points": [{engine_worker.CHOSEN: rows[0]["run"]}]}
+    )
+    helped = engine_worker.WhatHelped(experiment, tmp_path / "what-if.jsonl")
+    helped.choose(rows)
+    assert helped.done and helped.wanted() == []
+    [words] = helped.described()["failed"]
+    assert words.startswith(f"the run has {rows[0]['rows']:,} rows")
 
 
 @pytest.mark.django_db

@@ -5,10 +5,14 @@ Rules: finished runs are files; another attempt makes only the missing ones.
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Self
+
 from django.db import models
 from django.db.models.signals import post_delete
+from django.utils import timezone
 
-from visualizer.tasks.models import OwnedTask, remove_files_of_row
+from visualizer.tasks.models import SILENT_FOR_S, OwnedTask, TaskState, remove_files_of_row
 
 
 class Experiment(OwnedTask):
@@ -33,6 +37,18 @@ class Experiment(OwnedTask):
     engine = models.BooleanField(default=False, help_text="run by the engine's processes, without Spark")
     engine_version = models.CharField(max_length=40, blank=True, help_text="of the engine that ran it")
     set_up = models.BooleanField(default=False, help_text="an answer of My set-up")
+
+    @classmethod
+    def of_spark(cls) -> models.QuerySet[Self]:
+        """The experiments whose worker is the one with Spark."""
+        return cls.objects.filter(engine=False)
+
+    @classmethod
+    def engine_works(cls) -> bool:
+        """Whether the engine's processes run an experiment now: their worker wrote lately."""
+        lately = timezone.now() - timedelta(seconds=SILENT_FOR_S)
+        running = cls.objects.filter(engine=True, state=TaskState.RUNNING, worker_seen_at__gte=lately)
+        return running.exists()
 
     @property
     def needs_spark(self) -> bool:

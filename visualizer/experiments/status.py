@@ -37,8 +37,9 @@ def words(row: Experiment) -> str:
             return f"Being cancelled: {of}."
         if row.message and not row.runs_finished and row.left_s is None:
             return f"{row.message[0].upper()}{row.message[1:]}."
+        doing = f"; {row.message}" if row.message and row.runs_finished == row.runs else ""
         left = f", about {spoken(row.left_s)} left" if row.left_s is not None else ""
-        return f"{of}{failed}{left}."
+        return f"{of}{failed}{doing}{left}."
     if row.state == Experiment.State.DONE:
         return f"Finished: {row.runs:,} runs{failed}."
     if row.state == Experiment.State.FAILED:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.signals import post_delete
 
+from visualizer.experiments.models import Experiment
 from visualizer.models import Lab
 from visualizer.tasks.models import QueuedTask, remove_files_of_row
 
@@ -27,8 +28,15 @@ class Report(QueuedTask):
         "simulator_figures": [],
     }
 
-    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="reports")
-    scenario_text = models.TextField()
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="reports", null=True)
+    experiment = models.ForeignKey(
+        Experiment,
+        on_delete=models.CASCADE,
+        related_name="recounts",
+        null=True,
+        help_text="the answer of My set-up whose runs are counted again, in place of a lab's run",
+    )
+    scenario_text = models.TextField(help_text="of a recount, the experiment's YAML")
     seed = models.BigIntegerField()
     commands = models.JSONField(default=list)
     until_us = models.BigIntegerField()
@@ -49,7 +57,11 @@ class Report(QueuedTask):
         default=list, help_text="the simulator's own headline figures, shown while Spark counts"
     )
     reruns = models.JSONField(
-        default=list, help_text="outcomes of what would have helped that the lab's page has computed already"
+        default=list,
+        help_text=(
+            "outcomes of what would have helped that the lab's page has computed already; of a recount, "
+            "the answer's runs and figures"
+        ),
     )
 
 

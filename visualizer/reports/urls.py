@@ -8,6 +8,7 @@ app_name = "reports"
 
 urlpatterns = [
     path("labs/<slug:lab_id>/reports/", views.create, name="create"),
+    path("experiments/<slug:experiment_id>/recount/", views.recount, name="recount"),
     path("reports/<slug:report_id>/", views.report_page, name="report"),
     path("reports/<slug:report_id>/status.json", views.status, name="status"),
     path("reports/<slug:report_id>/cancel/", views.cancel, name="cancel"),

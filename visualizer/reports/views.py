@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
+from visualizer.experiments.models import Experiment
 from visualizer.labs.definitions import read_scenario, run_again
 from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused
@@ -23,7 +24,7 @@ from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import refusal
 from visualizer.reports.files import DOWNLOADS
 from visualizer.reports.models import Report
-from visualizer.reports.requests import ask_for_report, check_owner
+from visualizer.reports.requests import ask_for_recount, ask_for_report, check_owner
 from visualizer.tasks.files import download_of, page_of
 from visualizer.tasks.posts import NO_STORE, posts, refused_answer
 from visualizer.tasks.waiting import common_status, words_of_steps
@@ -40,6 +41,20 @@ def create(request: HttpRequest, given: dict[str, Any], lab_id: str) -> HttpResp
     check_owner(lab, request, given)
     report = ask_for_report(lab, given, f"{request.scheme}://{request.get_host()}"[:300])
     return JsonResponse({"id": report.pk, "url": reverse("reports:report", args=[report.pk])}, status=201)
+
+
+@posts("{}")
+def recount(request: HttpRequest, given: dict[str, Any], experiment_id: str) -> HttpResponse:
+    """Have Spark count the runs of an answer again: {} → the status of the report, with its `url`.
+
+    Anybody with the answer may ask, since there is one recount of each.
+    """
+    experiment = Experiment.objects.filter(pk=experiment_id).first()
+    if experiment is None:
+        raise Refused("not-found", "There is no such experiment.", "It may have been deleted.")
+    report = ask_for_recount(experiment, f"{request.scheme}://{request.get_host()}"[:300])
+    found = {**_status(report.pk), "url": reverse("reports:report", args=[report.pk])}
+    return JsonResponse(found, headers=NO_STORE)
 
 
 @posts('{"token": "…"}')
@@ -79,13 +94,14 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
         return render(request, "reports/no_such_report.html", status=404)
     status = _status(report_id)
     report = Report.objects.select_related("lab").get(pk=report_id)
+    downloads = [one for one in DOWNLOADS if one.kind != "trace" or report.lab_id]  # a recount keeps none
     return render(
         request,
         "reports/report.html",
         {
             "report": report,
             "status": status,
-            "downloads": DOWNLOADS if report.state == Report.State.DONE else (),
+            "downloads": downloads if report.state == Report.State.DONE else (),
         },
     )
 
@@ -149,7 +165,7 @@ def replay(request: HttpRequest, report_id: str) -> HttpResponse:
 
     GET asks for confirmation. POST makes a lab of the report's run, whatever its own lab has done since.
     """
-    report = Report.objects.filter(pk=report_id).first()
+    report = Report.objects.filter(pk=report_id, experiment=None).first()
     if report is None:
         return render(request, "reports/no_such_report.html", status=404)
     if request.method == "POST" and not may_post(request):

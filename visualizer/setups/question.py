@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 from django.urls import reverse
 
-from simulator import ENGINE_VERSION, Scenario, format_duration
+from simulator import ENGINE_VERSION, ROWS_MAX, Scenario, format_duration
 from simulator.experiments import Load, first_fault_us, late_measures, load_of, measures_of
 from simulator.what_if import variants
 from visualizer.experiments.composing import block_of
@@ -25,6 +25,7 @@ from visualizer.experiments.reading import experiment_of
 from visualizer.experiments.reading import read_text as read_experiment
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
+from visualizer.labs.reruns import ROWS_MOST
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import hash_of, new_token
 from visualizer.setups.form import at_of, composed
@@ -38,7 +39,10 @@ RUNS_LEAST = 6
 """The fewest runs whose smallest and largest values enclose the median with 95 % confidence."""
 
 WHOLE_RATE = 10_000
-"""Messages per second up to which all twenty runs are made. Above it there are fewer."""
+"""Messages per second up to which all twenty runs are made. Above it there are fewer.
+
+Runs with more rows than those of a lab are not made, and the page says so before anything is run.
+"""
 
 KEPT = 200
 """Most answers that are kept, a few KB each, so that a shared link is answered at once."""
@@ -50,6 +54,11 @@ SLOW_ACKS = {"slow_share": "1%", "slow_for": "500ms"}
 """The slow acks that are tried beside a form that has none."""
 
 AS_ENTERED = "as-entered"
+
+SMALLER = (
+    "Enter a lower rate with as many consumers as it needs, such as one partition's share of both, or faster "
+    "consumers, so that the backlog drains sooner."
+)
 
 CHANGED_COST = 2
 """The cost of a run for *What would have helped*, in runs of the answer: it is checked as in a lab."""
@@ -143,10 +152,13 @@ def size_of(question: Question) -> dict[str, Any]:
     reading = read_experiment(question.text)
     if reading.experiment is None:
         problem = reading.problems[0]
-        raise Refused("too-large", f"{problem['path']}: {problem['message']}.", problem["hint"])
+        hint = SMALLER if problem["path"] == "estimated time" else problem["hint"]
+        raise Refused("too-large", f"{problem['path']}: {problem['message']}.", hint)
     share = question.runs / reading.experiment.runs
-    each_s = reading.cost.core_s / reading.experiment.runs
-    changed_runs = CHANGED_COST * len(variants(question.scenario, []))
+    each_s, rows = (whole / reading.experiment.runs for whole in (reading.cost.core_s, reading.cost.rows))
+    if rows > ROWS_MAX:
+        raise Refused("too-large", f"A run has about {rows:,.0f} rows, of at most {ROWS_MAX:,}.", SMALLER)
+    changed_runs = CHANGED_COST * len(variants(question.scenario, [])) if rows <= ROWS_MOST else 0
     load = question.load
     return {
         "runs": question.runs,

@@ -74,6 +74,7 @@ class QueuedTask(models.Model):
     attempt = models.IntegerField(default=1)
     queued_at = models.DateTimeField(default=timezone.now)
     worker_seen_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last wrote")
+    doing_since = models.DateTimeField(null=True, blank=True, help_text="when its present work began")
     finished_at = models.DateTimeField(null=True, blank=True)
     cancel_wanted = models.BooleanField(default=False)
     error = models.TextField(blank=True)
@@ -101,6 +102,15 @@ class QueuedTask(models.Model):
         """Seconds since the task was queued."""
         return (timezone.now() - self.queued_at).total_seconds()
 
+    @property
+    def lasting_s(self) -> float | None:
+        """Seconds of the present work, as of its worker's last sign of life; if queued, in the queue."""
+        if self.state == TaskState.QUEUED:
+            return self.waited_s
+        if self.state != TaskState.RUNNING or self.worker_seen_at is None or self.doing_since is None:
+            return None
+        return max(0.0, (self.worker_seen_at - self.doing_since).total_seconds())
+
     def current_attempt(self) -> models.QuerySet[Self]:
         """A query for this row, empty when its attempt is outdated."""
         return type(self).objects.filter(pk=self.pk, attempt=self.attempt)
@@ -119,6 +129,11 @@ class QueuedTask(models.Model):
     def task_path(self) -> str:
         """The import path of what the worker runs for this row."""
         return self.TASK
+
+    @classmethod
+    def of_spark(cls) -> models.QuerySet[Self]:
+        """The rows whose worker is the one with Spark."""
+        return cls.objects.all()
 
     @classmethod
     def next_in_turn(cls, **which: Any) -> tuple[str, int] | None:
@@ -141,7 +156,8 @@ class QueuedTask(models.Model):
     def take(cls, pk: str, attempt: int, **columns: Any) -> Self | None:
         """Mark a queued task as running and return it; None when this attempt is over."""
         queued = cls.objects.filter(pk=pk, attempt=attempt, state=TaskState.QUEUED)
-        if not queued.update(state=TaskState.RUNNING, worker_seen_at=timezone.now(), **columns):
+        now = timezone.now()
+        if not queued.update(state=TaskState.RUNNING, worker_seen_at=now, doing_since=now, **columns):
             return None
         return cls.objects.get(pk=pk, attempt=attempt)
 
@@ -180,6 +196,7 @@ class QueuedTask(models.Model):
                 attempt=F("attempt") + 1,
                 queued_at=timezone.now(),
                 worker_seen_at=None,
+                doing_since=None,
                 finished_at=None,
                 cancel_wanted=False,
                 error="",
@@ -216,14 +233,14 @@ def kinds() -> list[type[QueuedTask]]:
 
 
 def any_queued() -> bool:
-    """Whether a task of any kind waits for the worker."""
-    return any(kind.objects.filter(state=TaskState.QUEUED).exists() for kind in kinds())
+    """Whether a task of any kind waits for the worker with Spark."""
+    return any(kind.of_spark().filter(state=TaskState.QUEUED).exists() for kind in kinds())
 
 
 def others_wait(task: QueuedTask) -> bool:
-    """Whether a task of another kind, or one of another client address, waits for the worker."""
+    """Whether a task of another kind, or one of another client address, waits for the worker with Spark."""
     for kind in kinds():
-        queued = kind.objects.filter(state=TaskState.QUEUED)
+        queued = kind.of_spark().filter(state=TaskState.QUEUED)
         if kind is type(task):
             queued = queued.exclude(client=task.client)
         if queued.exists():

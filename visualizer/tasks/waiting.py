@@ -1,4 +1,8 @@
-"""What the page of a queued task says."""
+"""What the page of a queued task says.
+
+Rules: while a task waits or runs its page shows how long its present work has lasted, so that it changes
+every second, whatever Spark counts. A running task's time ends with its worker's last sign of life.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ def common_status(task: QueuedTask, words: str) -> dict[str, Any]:
         "cancel_wanted": task.cancel_wanted,
         "words": state_words,
         "note": note,
+        "lasting": _lasting(task),
         "error": task.error,
         "hint": task.hint,
     }
@@ -49,6 +54,13 @@ def words_of_steps(task: Any, done: str) -> str:
     if task.state == TaskState.DONE:
         return done
     return task.error or "It failed." if task.state == TaskState.FAILED else "It was cancelled."
+
+
+def _lasting(task: QueuedTask) -> str:
+    """How long the present work has lasted, to the second; empty in the first second and at the end."""
+    whole_s = int(task.lasting_s or 0)
+    minutes, seconds = divmod(whole_s, 60)
+    return f"{f'{minutes} min ' if minutes else ''}{seconds} s so far" if whole_s else ""
 
 
 def _words_and_note(task: QueuedTask, words: str) -> tuple[str, str]:

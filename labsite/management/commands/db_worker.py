@@ -27,12 +27,17 @@ DATABASE_PAUSE_S = 2.0
 LOOK_EVERY_S = 0.25
 """Pause before an idle worker looks for a task again (the library: 1 s). A short report takes seconds."""
 
+ENGINE_LOOKS_EVERY_S = 0.1
+"""The same of the worker of small experiments: somebody waits for the first dot of an answer."""
+
 
 class PatientWorker(db_worker.Worker):
     """A worker that runs until it is stopped, also while the database is unreachable."""
 
     def run(self) -> None:
         """Run tasks until the worker is stopped or its tasks are done, as the library's method does."""
+        if self.queue_names == [ENGINE_QUEUE]:
+            self.interval = min(self.interval, ENGINE_LOOKS_EVERY_S)
         if not self.batch:
             self._warm_up()
         while True:

@@ -230,7 +230,8 @@ class FailoverPart:
         """Run those runs again whose failovers are described in full."""
         by_run = {entry.run: entry.meta for entry in self.inputs}
         failovers = Counter(row.run for row in self.counting.failover_rows)
-        numbers = [run for run in self.own for _ in range(failovers[run])][: assemble.DETAILED_MOST]
+        most = assemble.DETAILED_MOST if self.job.changed else 0
+        numbers = [run for run in self.own for _ in range(failovers[run])][:most]
         self.changed = {run: what_if.compare(by_run[run], self.job.go_on) for run in dict.fromkeys(numbers)}
 
     def _compare(self) -> None:

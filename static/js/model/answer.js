@@ -47,6 +47,7 @@ export const whatIfTitle = ({ seed }) => `What would have helped${seed === null 
 
 /** @returns {string} how far the changed runs are, and why some are missing */
 export function whatIfWords({ of, finished, failed }) {
+  if (!of && failed.length) return `Not computed: ${failed.join("; ")}.`;
   const one = "This is one of the runs. In another one, whose failover comes at another time since the last snapshot, a change may help more or less.";
   const missing = failed.length ? ` Not every change could be run again: ${failed.join("; ")}.` : "";
   return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${missing}`;
@@ -188,10 +189,11 @@ export function progressWords(answer, total) {
   if (answer.state !== "running") return null;
   const { status, runs } = answer;
   if (!status) return "sending";
-  if (status.state === "queued") return [status.words, status.note].filter(Boolean).join(" ");
-  if (isAnswered(answer)) return `answered; ${afterwards(answer, total)}${leftWords(status.left_s)}`;
+  if (status.state === "queued") return [status.words, status.lasting, status.note].filter(Boolean).join(" ");
+  const lasting = status.lasting ? `, ${status.lasting}` : "";
+  if (isAnswered(answer)) return `answered; ${afterwards(answer, total)}${leftWords(status.left_s)}${lasting}`;
   const share = (total - runs.length) / Math.max(1, status.runs - status.finished + (answer.asked.size.changed_runs ?? 0));
-  return `${runs.length} of ${total} runs${leftWords(status.left_s === null ? null : status.left_s * share)}`;
+  return `${runs.length} of ${total} runs${leftWords(status.left_s === null ? null : status.left_s * share)}${lasting}`;
 }
 
 /** What is run after the answer. */
@@ -200,12 +202,33 @@ function afterwards({ asked, beside, what_if }, total) {
   return `${what_if?.finished ?? 0} of ${what_if?.of ?? 0} runs for what would have helped`;
 }
 
+/**
+ * What Spark's recount of an answer says.
+ * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[]}} Recount
+ */
+
+/** @param {Recount | null} recount @param {string} refused why there is none @returns {string} the result, for the attachment */
+export function recountWords(recount, refused) {
+  if (refused) return `Not counted again by Spark: ${refused}`;
+  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same.`;
+  if (recount?.state === "failed") return `${recount.words} ${recount.hint}`;
+  return "Not counted again by Spark yet.";
+}
+
+/** @param {Recount | null} recount @param {string} refused @returns {string} what is shown beside the button */
+export function recountProgress(recount, refused) {
+  if (!recount || recount.over || refused) return recount || refused ? `${recountWords(recount, refused)}${recount?.state === "done" ? " The attachment has its tables now." : ""}` : "";
+  return `For the appendix Spark counts the runs again. ${[recount.words, recount.lasting, recount.note].filter(Boolean).join(" ")}`;
+}
+
 const leftWords = (left_s) => (left_s === null || left_s === undefined ? "" : `, about ${Math.max(1, Math.round(left_s))} s left`);
 
 /** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped" */
-export function sizeWords({ runs, rows, core_s, beside_core_s, cores }) {
+export function sizeWords({ runs, runs_whole, rate, rows, core_s, beside_core_s, changed_runs, cores }) {
   const large = rows >= 1e6 ? `${(rows / 1e6).toFixed(1)} million` : `${Math.round(rows / 1000)} thousand`;
-  const after = `, then about ${Math.max(1, Math.round(beside_core_s / cores))} s for assumptions and what would have helped`;
+  const follows = changed_runs === 0 ? "assumptions; what would have helped is not computed, because a run has too many rows" : "assumptions and what would have helped";
+  const after = `, then about ${Math.max(1, Math.round(beside_core_s / cores))} s for ${follows}`;
+  const fewer = runs < runs_whole ? ` instead of ${runs_whole} because of ${whole(rate)} messages per second (the interval of the median is about ${times(runs_whole / runs)} times as wide)` : "";
   const seconds_left = Math.max(1, Math.round(core_s / Math.min(cores, runs)));
-  return `${runs} runs, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
+  return `${runs} runs${fewer}, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
 }

@@ -35,7 +35,7 @@ export function openSetUp({ document, root, window, fetcher }) {
   const own = makeOwnText({ ...parts, address: root.dataset.textAddress, onReading: (reading) => read("text", reading) });
   const sharing = makeSharing({ document, root, window, getYaml: () => part().yaml(), isForm: () => way === "form" });
   const open_button = offerActs(root, { open: () => openLab(), experiment: sharing.experiment, edit: sharing.edit, "copy-yaml": sharing.copyYaml, "copy-link": sharing.copyLink, download: sharing.download, keep: sharing.keep, beside: sharing.beside });
-  makeAttachment({ document, root, window, isForm: () => way === "form", getUrl: answer.url, getAnswer: answer.state, onLayout: answer.draw });
+  makeAttachment({ document, root, window, requests, isForm: () => way === "form", getUrl: answer.url, getAnswer: answer.state, onLayout: answer.draw });
   required(root, "button[data-act=beside]").disabled = !sharing.hasKept();
   const part = () => (way === "form" ? form : own);
 

@@ -14,7 +14,7 @@ const ASK_EVERY_CANCELLING_MS = 200;
 
 /**
  * What the server answers about a task.
- * @typedef {{state: string, over: boolean, cancel_wanted: boolean, words: string, hint: string, note: string, may_retry?: boolean}} Status
+ * @typedef {{state: string, over: boolean, cancel_wanted: boolean, words: string, hint: string, note: string, lasting: string, may_retry?: boolean}} Status
  */
 
 /**
@@ -68,6 +68,7 @@ export function openTask({ document, root, window, fetcher }, { noun, question, 
   function show(next) {
     status = next;
     setText(required(root, "[data-part=words]"), status.words);
+    setText(required(root, "[data-part=lasting]"), status.lasting);
     setText(required(root, "[data-part=hint]"), [status.hint, status.note].filter(Boolean).join(" "));
     act("cancel").hidden = token === null || status.over || status.cancel_wanted;
     act("again").hidden = token === null || !["failed", "cancelled"].includes(status.state) || status.may_retry === false;

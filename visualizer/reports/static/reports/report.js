@@ -9,7 +9,8 @@ const ASK_EVERY_MS = 250;
 /** @param {Storage | null} storage */
 export function watchReport(root, window, storage) {
   const document = root.ownerDocument;
-  const token = ownerToken(root.dataset.lab, window.location, storage, window.history);
+  const has_owner = Boolean(root.dataset.lab); // a recount of an answer has none
+  const token = has_owner && ownerToken(root.dataset.lab, window.location, storage, window.history);
   const part = (id) => document.getElementById(id);
   const button = (act) => root.querySelector(`[data-act=${act}]`);
   if (root.dataset.state === "done") return;
@@ -65,6 +66,7 @@ export function watchReport(root, window, storage) {
       return;
     }
     if (part("words").textContent !== status.words) part("words").textContent = status.words;
+    part("lasting").textContent = status.lasting;
     const hint = [status.hint, status.note].filter(Boolean).join(" ");
     part("hint").textContent = hint;
     const steps = part("steps");
@@ -72,8 +74,8 @@ export function watchReport(root, window, storage) {
     steps.value = Math.max(0, status.step_number - 1);
     steps.hidden = status.over;
     showFigures(status.simulator_figures ?? []);
-    button("cancel").hidden = status.over || status.cancel_wanted;
-    button("again").hidden = !status.over;
+    button("cancel").hidden = !has_owner || status.over || status.cancel_wanted;
+    button("again").hidden = !has_owner || !status.over;
   }
 }
 

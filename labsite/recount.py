@@ -1,0 +1,105 @@
+"""Counts the runs of an answer of My set-up again, by Spark from their rows, for its attachment.
+
+Rules: every run is made again and written as a trace, and the failover report counts the traces. Nothing of
+the engine's counting is used. Each figure must equal that of the answer. A difference is an internal error,
+which the report's page and the attachment state. Only the worker imports this module.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulator import ENGINE_VERSION
+from simulator.experiments import Experiment, made_again
+from simulator.trace.files import write_trace
+from spark_reports.session import QUICK, open_session
+from visualizer.experiments.reading import experiment_of
+from visualizer.reports.models import Report
+
+if TYPE_CHECKING:
+    from labsite.report_worker import Row
+
+SPANS = ("outage_us", "drained_us")
+"""Figures of which a run has the longest of its failovers; of all others it has the sum."""
+
+SHOWN = 5
+"""Differences that are named."""
+
+
+class Differs(Exception):
+    """Spark counted other numbers than the engine; the text has the first differences."""
+
+
+def recounted(report: Report, row: Row) -> list[dict[str, Any]]:
+    """Count the runs of the report's answer again and return their figures, in order. Raises Differs."""
+    experiment = experiment_of(report.scenario_text)
+    given = report.reruns
+    folder = report.folder / "traces"
+    folder.mkdir(parents=True, exist_ok=True)
+    traces = []
+    for number, one in enumerate(given):
+        row.go_on()
+        row.say(f"running the runs again, {number + 1} of {len(given)}")
+        traces.append(_trace(experiment, one, folder / f"{number:03}.parquet"))
+    row.say("starting Spark")
+    row.go_on()
+    spark = open_session(settings=QUICK)
+    from spark_reports.jobs.failover import FailoverReport
+
+    made = FailoverReport(spark, traces, report.folder, row, changed=False).make()
+    names = [one.name for one in experiment.measures]
+    found = [_figures(run, one, names) for run, one in zip(made["runs"], given, strict=True)]
+    for path in traces:
+        path.unlink()
+    if different := differences(given, found):
+        more = f" and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
+        raise Differs("; ".join(different[:SHOWN]) + more)
+    return found
+
+
+def _trace(experiment: Experiment, one: dict[str, Any], path: Path) -> Path:
+    """Make a run again, to where its figures are final, and write its trace."""
+    run = made_again(experiment, one)
+    meta = {
+        "engine_version": ENGINE_VERSION,
+        "scenario": run.scenario.canonical_text,
+        "seed": run.seed,
+        "commands": [],
+        "until_us": run.now_us,
+    }
+    write_trace(path, run.trace, meta)
+    return path
+
+
+def _figures(run: dict[str, Any], one: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The figures of a run as Spark counted them, in the form of the answer's."""
+    failovers = run["failovers"]
+    found: dict[str, Any] = {"run": one["run"], "seed": one["seed"]}
+    for name in names:
+        if name in SPANS:
+            begins = [failover["at_us"] if name == "drained_us" else 0 for failover in failovers]
+            ends = [failover[name] for failover in failovers]
+            known = [end - begin for begin, end in zip(begins, ends, strict=True) if end is not None]
+            found[name] = max(known) if known and len(known) == len(failovers) else None
+        else:
+            found[name] = sum(failover[name] for failover in failovers)
+    causes: Counter[str] = Counter()
+    for failover in failovers:
+        causes.update({cause: count for cause, count in failover["by_cause"].items() if count})
+    return {**found, "by_cause": dict(sorted(causes.items()))}
+
+
+def differences(given: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> list[str]:
+    """Each figure that differs, in words."""
+    lines = []
+    for one, counted in zip(given, found, strict=True):
+        causes = {cause: count for cause, count in one["by_cause"].items() if count}
+        for name, value in counted.items():
+            before = dict(sorted(causes.items())) if name == "by_cause" else one[name]
+            if before != value:
+                lines.append(f"seed {one['seed']}: {name} {json.dumps(before)}, by Spark {json.dumps(value)}")
+    return lines
