@@ -1,4 +1,4 @@
-"""Limits the bodies of requests before Django reads them: length, time, and how much is on its way at once.
+"""Limits request bodies before Django reads them: their length, their time, and what is in transfer.
 
 Rules: Django writes a body to a temporary file, however long it is, before it checks its size. Here a body is
 counted as it arrives, by its declared length and by its bytes (a chunked one declares no length), and held in
@@ -105,7 +105,7 @@ class _Body:
                 raise _BodyRefused(
                     503,
                     "too-many",
-                    "Too many bytes of requests' bodies are on their way, from your address or in all.",
+                    "Too many bodies of requests are in transfer, from your address or in all.",
                     f"Send it again in {RETRY_AFTER_S} s. Nothing was done.",
                 )
             self._taken_bytes = size_bytes

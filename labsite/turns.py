@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import abstractmethod
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,9 @@ class _InPieces(asyncio.Protocol):
         super().connection_lost(error)
 
     @property
+    @abstractmethod
     def held(self) -> bool:
         """Whether uvicorn waits for the application before it reads on."""
-        raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
         if not self._received and len(data) <= LEAST_PIECE_BYTES and not TURNS.busy:

@@ -371,14 +371,14 @@ async def _reading(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 @pytest.mark.parametrize(("path", "space"), [("/audits/", "UPLOADS"), ("/labs/mine/", "BODIES")])
 @pytest.mark.parametrize("declared", [90, None])
-async def test_bodies_on_their_way_have_a_bound_per_address_and_in_all(
+async def test_bodies_in_transfer_have_a_bound_per_address_and_in_all(
     path: str, space: str, declared: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bodies, space, bodies.InProgress(100, per_address=2, in_all=4))
     waiting: list[tuple[_Sender, asyncio.Task[int]]] = []
 
     async def begun(address: str) -> int | None:
-        """The status of a refusal, or None while the body is on its way."""
+        """The status of a refusal, or None while the body is in transfer."""
         sender = _Sender(path, declared, [40, 49], address)
         task = asyncio.create_task(sender.send())
         held = asyncio.create_task(sender.waits.wait())
