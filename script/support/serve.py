@@ -110,9 +110,9 @@ def site_command(
         "--host": host,
         "--port": port,
         "--loop": "uvloop",
-        "--http": "h11",  # httptools has no limit for headers
+        "--http": "labsite.turns:Http",
         "--h11-max-incomplete-event-size": HEAD_BYTES,
-        "--ws": "websockets-sansio",
+        "--ws": "labsite.turns:Sockets",
         "--ws-max-size": MESSAGE_BYTES,
         "--ws-per-message-deflate": "false",  # a frame would be compressed again for each viewer
         "--timeout-graceful-shutdown": SHUTDOWN_SECONDS,

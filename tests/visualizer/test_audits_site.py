@@ -154,7 +154,7 @@ def test_files_above_the_limit_are_refused(monkeypatch: Any, data_folder: Path) 
 
 
 async def test_a_body_above_the_limit_is_refused_as_it_arrives(monkeypatch: Any) -> None:
-    monkeypatch.setattr(bodies, "LARGEST_UPLOAD_BYTES", 3_000_000)
+    monkeypatch.setattr(bodies.UPLOADS, "largest_bytes", 3_000_000)
     form = "multipart/form-data; boundary=x"
     head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.jsonl"\r\n\r\n'
     pieces = [head, *[b"x" * 100_000] * 28, b"\r\n--x--\r\n"]

@@ -95,13 +95,13 @@ def client_key() -> str:
 def client_of(scope: dict[str, Any]) -> str:
     """The address that a request or socket counts for."""
     peer = (scope.get("client") or ("",))[0]
-    if not _trusted(peer):
+    if not is_trusted_proxy(peer):
         return _counted(peer)
     forwarded = b",".join(
         value for name, value in scope.get("headers", []) if name == b"x-forwarded-for"
     ).decode("latin1")
     for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
-        if not _trusted(hop):
+        if not is_trusted_proxy(hop):
             return _counted(hop)
     return _counted(peer)
 
@@ -114,7 +114,8 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _trusted(text: str) -> bool:
+def is_trusted_proxy(text: str) -> bool:
+    """Whether an address is in TRUSTED_PROXIES."""
     address = _address(text)
     return address is not None and any(
         address in network for network in map(ipaddress.ip_network, settings.TRUSTED_PROXIES)

@@ -1,9 +1,10 @@
 """Reads scenario texts one at a time in a thread of its own, never on the event loop.
 
 Rules: every text of a visitor is read here. Reading takes up to two seconds of CPU for the largest text, and
-several at once would each take a share of the interpreter from the labs. So the others wait, and when too
-many wait one is refused. While a text is read the event loop waits for the interpreter about 6 ms at a time,
-and 60 ms at most (measured with the largest texts).
+several at once would each take a share of the interpreter from the labs. So the others wait, in turns among
+client addresses, and one is refused when too many of its address or in all wait, or when its turn does not
+come in time. While a text is read the event loop waits for the interpreter about 6 ms at a time, and 60 ms at
+most (measured with the largest texts).
 """
 
 from __future__ import annotations
@@ -11,17 +12,25 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+from visualizer.labs.clients import client
 from visualizer.live.wire import Refused
 
-WAITING_TEXTS = 30
-"""Most texts that wait to be read, the current one included: a minute at worst."""
+WAITING_TEXTS, WAITING_TEXTS_PER_ADDRESS = 60, 20
+"""Most texts that wait to be read, in all and of one address: a class of 20 that sends theirs at once."""
+
+WAIT_S = 20.0
+"""The longest time that a text waits for its turn."""
 
 _reader = ThreadPoolExecutor(1, "scenario-reading")
-_waiting = threading.BoundedSemaphore(WAITING_TEXTS)
+_lock = threading.Lock()
+_waiting: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+"""The texts that wait, by address. The first address has the next turn."""
 
 
 def problem_of(problem: Any) -> dict[str, Any]:
@@ -36,32 +45,68 @@ def problem_of(problem: Any) -> dict[str, Any]:
 
 
 def read_in_turn(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
-    """The result or error of `read`, called in a thread. Raises Refused when too many texts wait."""
-    return _submitted(read, *given, **how).result()
+    """The result or error of `read`, called in a thread. Raises Refused when its turn does not come."""
+    future = _submitted(read, *given, **how)
+    try:
+        return future.result(WAIT_S)
+    except TimeoutError:
+        if future.cancel():
+            raise _busy(f"A scenario waited {WAIT_S:.0f} s to be read.") from None
+        return future.result()
 
 
 async def read_soon(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
     """`read_in_turn` from the event loop."""
-    return await asyncio.wrap_future(_submitted(read, *given, **how))
+    future = _submitted(read, *given, **how)
+    waiting = asyncio.wrap_future(future)
+    done, _ = await asyncio.wait([waiting], timeout=WAIT_S)
+    if not done and future.cancel():
+        raise _busy(f"A scenario waited {WAIT_S:.0f} s to be read.")
+    return await waiting
+
+
+def _busy(what: str) -> Refused:
+    return Refused("busy", what, "Try again in a minute.")
 
 
 def _submitted(read: Callable[..., Any], *given: Any, **how: Any) -> Future[Any]:
-    if not _waiting.acquire(blocking=False):
-        raise Refused(
-            "too-many", f"{WAITING_TEXTS} scenarios wait to be read already.", "Try again in a minute."
-        )
-    future = _reader.submit(_without_collections, read, *given, **how)
-    future.add_done_callback(lambda _: _waiting.release())
+    future: Future[Any] = Future()
+    address = client.get()
+    with _lock:
+        if address and len(_waiting.get(address, ())) >= WAITING_TEXTS_PER_ADDRESS:
+            raise _busy(f"{WAITING_TEXTS_PER_ADDRESS} scenarios of your address wait to be read already.")
+        if sum(map(len, _waiting.values())) >= WAITING_TEXTS:
+            raise _busy(f"{WAITING_TEXTS} scenarios wait to be read already.")
+        _waiting.setdefault(address, deque()).append((future, partial(read, *given, **how)))
+    _reader.submit(_read_next)
     return future
 
 
-def _without_collections(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
+def _read_next() -> None:
+    """Read the oldest text of the address whose turn it is."""
+    with _lock:
+        address = next(iter(_waiting))
+        texts = _waiting.pop(address)
+        future, read = texts.popleft()
+        if texts:
+            _waiting[address] = texts  # behind the other addresses
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = _without_collections(read)
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def _without_collections(read: Callable[[], Any]) -> Any:
     """Call `read` with the garbage collector disabled.
 
     A full collection over the largest text's nodes would block the interpreter for 100 ms.
     """
     gc.disable()
     try:
-        return read(*given, **how)
+        return read()
     finally:
         gc.enable()

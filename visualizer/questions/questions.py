@@ -19,11 +19,16 @@ from visualizer.live.wire import LATEST_US, Refused
 from visualizer.questions.arguments import number_in
 
 STATUS = {
+    "not-owner": 403,
+    "foreign-origin": 403,
     "not-found": 404,
     "bad-argument": 400,
+    "not-over": 409,
     "other-branch": 409,
+    "too-large": 413,
     "engine-bug": 500,
     "internal-error": 500,
+    "busy": 503,
     "too-many": 503,
     "memory": 503,
     "no-answer": 503,
@@ -40,9 +45,17 @@ KEPT_FOR_EVER = "public, max-age=31536000, immutable"
 View = Callable[..., Awaitable[HttpResponse]]
 
 
-def refusal(refused: Refused) -> HttpResponse:
+RETRY_AFTER_S = 5
+"""When a request may be sent again that was answered 503."""
+
+
+def refusal(refused: Refused, status: int | None = None) -> HttpResponse:
+    """The answer to a refused request, with the status of its code unless another is given."""
     body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
-    return json_answer(json.dumps(body), status=STATUS.get(refused.code, 400))
+    answer = json_answer(json.dumps(body), status=status or STATUS.get(refused.code, 400))
+    if answer.status_code == 503:
+        answer.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return answer
 
 
 def json_answer(text: str, status: int = 200) -> HttpResponse:

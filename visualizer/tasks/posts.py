@@ -6,22 +6,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, json_object
-
-STATUS = {
-    "not-owner": 403,
-    "foreign-origin": 403,
-    "not-found": 404,
-    "not-over": 409,
-    "too-large": 413,
-    "too-many": 429,
-}
-"""HTTP status of a refusal's code. The others have 400."""
+from visualizer.questions.questions import refusal
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -58,9 +49,8 @@ def check_origin(request: HttpRequest) -> None:
 
 
 def refused_answer(refused: Refused) -> HttpResponse:
-    """The answer to a refused request."""
-    body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
-    return JsonResponse(body, status=STATUS.get(refused.code, 400), headers=NO_STORE)
+    """The answer to a refused request; too many tasks of an address are its own doing, so it gets 429."""
+    return refusal(refused, status=429 if refused.code == "too-many" else None)
 
 
 def _given(request: HttpRequest, example: str) -> dict[str, Any]:
