@@ -31,7 +31,7 @@ export function makeColumn({ root }, column, { most, open }) {
       const duplicates = figureOf(now);
       setText(number, whole(duplicates));
       setText(unit, now.moved ? "duplicates" : "forecast duplicates");
-      figure.className = `figure ${duplicates === 0 ? "" : now.moved ? "has" : "would"}`;
+      figure.className = duplicates === 0 ? "figure" : "figure harm";
       const width = section.clientWidth;
       paintLanes(lanes, column, { ...given, width, most, clusters });
       if (curve.offsetParent) paintCurve(curve, column, { ...given, width });
@@ -59,6 +59,8 @@ export function wordsOf(column, at_us) {
   const { from, to } = column.followed;
   const now = figuresAt(column, at_us);
   const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.replicated)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
-  if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.unreplicated, "duplicate")}.`;
-  return `${known} Since the failover: ${counted(now.duplicates, "duplicate")}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
+  if (!now.moved) return `${known} A failover from ${from} now would deliver ${duplicatesIn(now.forecast)}.`;
+  return `${known} Since the failover: ${duplicatesIn(now.duplicates)}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
 }
+
+const duplicatesIn = (count) => (count === 0 ? "no duplicates" : counted(count, "duplicate"));

@@ -152,7 +152,8 @@ function askCauses(scene, state, lane, ask) {
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
     const messages = doubtful && stretches.length === 1 ? counted.duplicates : stretch.messages;
-    const of = counted !== undefined && stretches.length === 1 && messages < counted.duplicates ? ` of ${whole(counted.duplicates)}` : ""; // the others are before the window or on the way
+    // the headline's number is in every label: the others may be before the window, on the way, or without room for a label
+    const of = counted !== undefined && messages < counted.all ? ` of ${whole(counted.all)}` : "";
     const count = harmRun(doubtful && stretches.length > 1 ? "duplicates" : `${whole(messages)}${of} ${messages === 1 && !of ? "duplicate" : "duplicates"}`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
@@ -165,7 +166,7 @@ function askCauses(scene, state, lane, ask) {
 
 const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
 
-/** @returns {{duplicates: number, coming: number} | undefined} the engine's forecast of duplicates in this lane's log; `coming`: of these not in the log yet */
+/** @returns {{all: number, duplicates: number, coming: number} | undefined} the engine's forecast of duplicates, as in the headline; those of this lane's log; `coming`: of these not in the log yet */
 function forecastOf({ watched }, state, lane) {
   const figures = state.view.forecast?.[watched.subscription];
   const logs = figures?.from === watched.subject ? figures.entries?.[lane.name] : undefined;
@@ -173,8 +174,9 @@ function forecastOf({ watched }, state, lane) {
   if (!log) return undefined;
   const names = Object.keys(logs);
   // what is on its way belongs to the whole subscription, so one partition of several has none
-  const coming = names.length === 1 ? figures.to[lane.name].duplicates - log.messages : 0;
-  return { duplicates: log.messages + coming, coming };
+  const all = figures.to[lane.name].duplicates;
+  const coming = names.length === 1 ? all - log.messages : 0;
+  return { all, duplicates: log.messages + coming, coming };
 }
 
 const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
