@@ -12,7 +12,7 @@ import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../../../model/format.js";
 import { beginKey } from "../model/begins.js";
-import { UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
+import { ACKED, UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
 import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
 
@@ -200,18 +200,20 @@ function firstHoleName(scene, state) {
 function requestNotReplicated(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
-  for (const [bit, word, reason] of /** @type {[number, string, string][]} */ ([
-    [NOT_REPLICATED, "not replicated", `: only in ${lane.name}`],
-    [LOST, "lost", ""],
+  // as in the headline: what was processed already is no harm
+  for (const [has, word, colour, reason] of /** @type {[(one: number) => boolean, string, string, (index: number) => string][]} */ ([
+    [(one) => (one & NOT_REPLICATED) !== 0 && !(one & ACKED), "not replicated (unread)", "harm", () => `: only in ${lane.name}`],
+    [(one) => (one & NOT_REPLICATED) !== 0 && (one & ACKED) !== 0, "not replicated (already processed)", "ink2", () => ""],
+    [(one) => (one & LOST) !== 0, "lost", "harm", (index) => lostBecause(scene, state, lane, index)],
   ])) {
-    const first = bits.findIndex((one) => one & bit);
+    const first = bits.findIndex(has);
     if (first < 0) continue;
-    const last = bits.findLastIndex((one) => one & bit);
-    const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
-    const why = bit === LOST ? lostBecause(scene, state, lane, strip.from + first) : reason;
+    const last = bits.findLastIndex(has);
+    const count = { text: `${whole(bits.reduce((sum, one) => sum + (has(one) ? 1 : 0), 0))} ${word}`, weight: 650, colour };
+    const why = { text: reason(strip.from + first), weight: 400, colour };
     const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
     const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : WORDS_PX * plane.scale)), end: plane.a1 };
-    ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(why)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
+    ask(PRIORITY.harm, plane.turned ? [count] : [count, why], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
   }
 }
 
