@@ -39,7 +39,7 @@ def sorted_by_format(
         own = _BY_SUFFIX.get(file.suffix) if wanted == AUTO else wanted
         if mapping.pattern and wanted == AUTO and own != PARQUET:
             own = TEXT
-        if own in (PARQUET, STATS_INTERNAL, TEXT):
+        if own in (PARQUET, STATS_INTERNAL):
             found.setdefault(own, []).append(file)
             continue
         alike = opened.setdefault((file.path.rpartition("/")[0], file.suffix), [])
@@ -53,6 +53,8 @@ def sorted_by_format(
 def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: Mapping) -> tuple[str, bool]:
     """The format of a file, unless its name or the command says it, and whether it is read at once."""
     lines = first_lines(spark, file)
+    if own == TEXT:
+        return TEXT, _is_wide(lines)
     if own is None and _is_statistics("\n".join(lines)):
         return STATS_INTERNAL, False
     whole = _is_whole(lines, own == CSV) or (own != CSV and _is_long_line(spark, file, lines))
@@ -64,9 +66,14 @@ def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: 
     return kind, whole and kind != STATS_INTERNAL
 
 
+def _is_wide(lines: Sequence[str]) -> bool:
+    """Whether a text is UTF-16 or UTF-32, whose lines Spark's reader does not find."""
+    return any("\0" in line for line in lines[:2])
+
+
 def _is_whole(lines: Sequence[str], cells: bool) -> bool:
     """Whether a file's rows are not its lines: it is no UTF-8, or a JSON value has several lines."""
-    if any("\0" in line for line in lines[:2]):
+    if _is_wide(lines):
         return True
     bare = [line for line in map(bare_line, lines) if line is not None]
     first = next((place for place, line in enumerate(bare) if documents.begin_of(line) is not None), None)

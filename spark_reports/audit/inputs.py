@@ -28,7 +28,11 @@ SNIFFED_LINES = 50
 SNIFFED_BYTES = 1 << 20
 """Bytes of a line that the detection of a format reads."""
 _LINE_OPTION = "mapreduce.input.linerecordreader.line.maxlength"
-_BEFORE = rf"^(?:{documents.PROGRESS}|{documents.CONTAINER})(?=[\[{{])"
+BEFORE_A_LINE = rf"^(?:{documents.PROGRESS}|{documents.CONTAINER})"
+"""What tools write before the content of a line."""
+NO_LINE = rf"^\s*(?:{documents.HEADS}|{documents.PROGRESS})\s*$"
+"""A line that kubectl or curl print, which is none of the log."""
+_BEFORE = rf"{BEFORE_A_LINE}(?=[\[{{])"
 _AROUND = r"^\s*[\[,]\s*(?=\{)|(?<=\})\s*[,\]][\s,\]]*$"
 """The brackets and commas of an array around a whole element."""
 _LEFT_OUT = rf"^\s*(?:{documents.HEADS}|{documents.PROGRESS}|[\[\],\s]*)\s*$"
@@ -111,6 +115,16 @@ def json_rows(spark: SparkSession, files: Sequence[InputFile], expanded_mib: int
         frames.append(
             lines.filter(~odd | (F.length("value") >= documents.HEAD_CHARS) | ~value.rlike(_LEFT_OUT))
         )
+    return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+
+
+def all_lines(spark: SparkSession, files: Sequence[InputFile], expanded_mib: int) -> DataFrame:
+    """The lines of text files, also of those that are read at once: `value` and `file`."""
+    whole = [file for file in files if file.whole]
+    plain = [file for file in files if not file.whole]
+    frames = [whole_rows(spark, whole, expanded_mib, as_json=False)] if whole else []
+    if plain:
+        frames.append(text_lines(spark, plain, expanded_mib).select("value", "file"))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
 
 

@@ -26,6 +26,7 @@ PATH_CHARACTERS_MOST = 4_096
 """The longest path that is matched, Linux's PATH_MAX."""
 SECONDS_FREE, SECONDS_PER_MIB = 5, 2
 """Processor time of a task for matching. Usual expressions need 0.02 to 0.1 s per MiB."""
+BYTE_ORDER_MARK = "\ufeff"
 SLICE_BYTES = 1 << 17
 """Bytes of lines between two looks at the processor time."""
 LONG_LINE = f"its line has more than {LINE_CHARACTERS_MOST:,} characters"
@@ -128,11 +129,13 @@ def _wrong(error: pa.ArrowInvalid) -> tuple[str, str]:
 class LineScan:
     """Matches lines inside a task: pass it to `mapInArrow` of a frame with `value` and `file`.
 
-    It adds `problem`, and a column for each group, null where a group found nothing.
+    It adds `problem`, and a column for each group, null where a group found nothing. A line that the pattern
+    does not match is tried once more without what `before` matches, and is left out if it matches `left_out`:
+    what tools such as kubectl print is no line of the log.
     """
 
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
+    def __init__(self, pattern: str, before: str = "", left_out: str = "") -> None:
+        self.pattern, self.before, self.left_out = pattern, before, left_out
         self.groups = groups_of(pattern)
 
     @property
@@ -164,14 +167,27 @@ class LineScan:
 
     def _matched(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         value = batch.column("value").cast(pa.string())
+        value = pc.if_else(pc.starts_with(value, BYTE_ORDER_MARK), pc.utf8_slice_codeunits(value, 1), value)
         long = pc.greater(pc.utf8_length(value), LINE_CHARACTERS_MOST)
-        found = pc.extract_regex(pc.if_else(long, pa.scalar(None, pa.string()), value), self.pattern)
-        problem = pc.if_else(long, LONG_LINE, pc.if_else(pc.is_null(found), OTHER_LINE, None))
+        found = self._extracted(value, pc.invert(long))
+        other = pc.and_(pc.is_null(found), pc.invert(long))
+        if self.before and pc.any(other).as_py():
+            bare = pc.replace_substring_regex(value, pattern=self.before, replacement="")
+            found = pc.if_else(other, self._extracted(bare, pc.and_(other, pc.not_equal(bare, value))), found)
+            other = pc.and_(pc.is_null(found), pc.invert(long))
+        problem = pc.if_else(long, LONG_LINE, pc.if_else(other, OTHER_LINE, None))
         parts = [pc.struct_field(found, [number]) for number in range(len(self.groups))]
         texts = [pc.if_else(pc.equal(part, ""), pa.scalar(None, pa.string()), part) for part in parts]
         names = ["value", "file", "problem", *self.columns]
         columns = [value, batch.column("file").cast(pa.string()), problem.cast(pa.string()), *texts]
-        return pa.RecordBatch.from_arrays(columns, names=names)
+        made = pa.RecordBatch.from_arrays(columns, names=names)
+        if not self.left_out or not pc.any(other).as_py():
+            return made
+        return made.filter(pc.invert(pc.and_(other, pc.match_substring_regex(value, self.left_out))))
+
+    def _extracted(self, value: pa.Array, wanted: pa.Array) -> pa.Array:
+        """The groups of the wanted lines, null for the others."""
+        return pc.extract_regex(pc.if_else(wanted, value, pa.scalar(None, pa.string())), self.pattern)
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from playwright.sync_api import expect
 
-from script.support.browsing import wait_until
+from script.support.browsing import wait_until, wait_until_at_rest
+
+TEXTS_DRAWN = """
+const fill = CanvasRenderingContext2D.prototype.fillText, clear = CanvasRenderingContext2D.prototype.clearRect;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  (this.canvas.drawnTexts ??= []).push({ text, x: rest[0], y: rest[1] });
+  return fill.call(this, text, ...rest);
+};
+CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+  this.canvas.drawnTexts = [];
+  return clear.apply(this, box);
+};
+"""
+"""Keeps with each canvas the texts that are drawn on it."""
+SHOWN = """() => [...document.querySelectorAll("iframe")].map(({ contentDocument: page, contentWindow }) => {
+  const state = contentWindow.failoverLab.getState(), watched = contentWindow.failoverLab.getWatched();
+  const words = (part) => page.querySelector(`[data-part=${part}]`)?.textContent ?? "";
+  const lanes = [...page.querySelectorAll(".lane-heading")].map((box) => ({
+    name: box.querySelector(".name").textContent, x: parseFloat(box.style.left), y: parseFloat(box.style.top) }));
+  const along = lanes.every(({ y }) => y === 0) ? "x" : "y"; // in a narrow frame the lanes are columns
+  const begin = lanes.find(({ name }) => name === watched.target)[along];
+  const end = Math.min(...lanes.map((lane) => lane[along]).filter((one) => one > begin), Infinity);
+  const drawn = page.querySelector("canvas[data-part=still]").drawnTexts ?? [];
+  return {
+    forecast: state.view.forecast[watched.subscription].to[watched.target].duplicates,
+    sentence: words("sentence"),
+    figures: page.querySelector("[data-part=risk] tbody tr td.on")?.textContent ?? "",
+    labels: drawn.filter((one) => one[along] >= begin && one[along] < end).map(({ text }) => text),
+  };
+})"""
 
 
 def test_two_branches_play_on_one_clock(open_lab):
@@ -38,6 +70,81 @@ def test_two_branches_play_on_one_clock(open_lab):
     for number in range(2):
         none = f"document.querySelectorAll('iframe')[{number}].contentDocument.querySelector('[data-part=legend-none]')"
         wait_until(page, f"() => {none} && {none}.textContent === ''")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "fork_us", "command", "instants"),
+    [
+        (
+            "two-regions",
+            2_000_000,
+            "{ do: 'link.cut', link: 'us-east -> us-west' }",
+            (
+                0,
+                1_900_000,
+                1_950_000,
+                1_980_000,
+                1_990_000,
+                2_000_000,
+                2_010_000,
+                2_050_000,
+                2_100_000,
+                6_000_000,
+            ),
+        ),
+        (
+            "three-regions",
+            1_500_000,
+            "{ do: 'link.slow', link: 'us-west -> eu-central', latency: '200 ms' }",
+            (1_290_000, 1_548_387, 2_322_580, 3_096_774, 5_000_000),
+        ),
+        (
+            "producers-everywhere",
+            3_000_000,
+            "{ do: 'link.cut', link: 'us-east -> us-west' }",
+            (1_548_387, 3_483_870, 3_870_967, 4_258_064, 6_193_548),
+        ),
+    ],
+)
+def test_headline_lanes_and_figures_of_both_branches_have_one_number(
+    make_lab, scenario, fork_us, command, instants
+):
+    lab = make_lab(scenario)
+    lab.page.context.add_init_script(TEXTS_DRAWN)
+    lab.open()
+    lab.seek(max(instants))
+    lab.seek(fork_us)
+    lab.page.evaluate(f"() => failoverLab.link.command({command})")
+    lab.until("state.branches.length === 2 && state.view.branch === 1")
+    page = lab.page
+    page.goto(f"{lab.site.address}{lab.made['url']}beside/?left=branch-0&right=branch-1")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Both runs are the same until")
+    labelled = 0
+    for at_us in instants:
+        page.evaluate(
+            "at_us => { for (const frame of document.querySelectorAll('iframe'))"
+            " frame.contentWindow.failoverLab.link.seek(at_us); }",
+            at_us,
+        )
+        wait_until(
+            page,
+            f"() => [...document.querySelectorAll('iframe')].every(({{ contentWindow }}) => "
+            f"contentWindow.failoverLab.getState().at_us === {at_us})",
+        )
+        wait_until_at_rest(page)
+        for frame in page.frames[1:]:
+            wait_until_at_rest(frame)
+        for shown in page.evaluate(SHOWN):
+            number = shown["forecast"]
+            words = "no duplicates" if number == 0 else f"{number} duplicate{'' if number == 1 else 's'}"
+            assert f"would deliver {words}." in shown["sentence"], (at_us, shown)
+            assert int(shown["figures"]) == number, (at_us, shown)
+            for label in shown["labels"]:
+                found = re.match(r"(\d+)(?: of (\d+))? duplicates?$", label)
+                if found:
+                    assert int(found[2] or found[1]) == number, (at_us, shown)
+                    labelled += 1
+    assert labelled > len(instants) // 2
 
 
 def test_a_kept_set_up_is_opened_beside_a_changed_one(open_page):

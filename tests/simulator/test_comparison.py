@@ -215,6 +215,37 @@ def test_a_message_is_a_duplicate_unless_its_ack_was_at_the_target_before_the_mo
                 assert (delivery == "duplicate") == (not 0 <= known <= 5_900_000)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        HOLE,
+        "region-down",
+        "producers-everywhere",
+        "update-in-flight",
+        "local-subscription-latest",
+        "local-subscription-earliest",
+    ],
+)
+@pytest.mark.parametrize("strategy", [LOCAL, SNAPSHOTS, SYNC])
+def test_forecast_duplicates_of_the_diagram_are_those_of_the_engine(name, strategy):
+    rerun = finished(name, strategy)
+    followed = column(rerun)["followed"][0]
+    shown, subscription = followed["messages"], followed["subscription"]
+    world, compared = World(rerun.variant.scenario, rerun.world.seed), 0
+    for step in range(1, 41):
+        world.run(at_us := followed["at_us"] * step // 41)
+        forecast = world.forecast(subscription).get(followed["to"])
+        if forecast is None:
+            continue
+        counted = sum(
+            0 <= begins <= at_us and not 0 <= ends <= at_us
+            for begins, ends in zip(shown["forecast_us"], shown["known_us"], strict=True)
+        )
+        assert counted == forecast["duplicates"], at_us
+        compared += 1
+    assert compared > 20
+
+
 def test_instants_of_one_message():
     shown = messages(HOLE, SYNC)
     at = shown["sequence_id"].index(20)  # published at 2.05 s, synced by the request of 3 s

@@ -260,6 +260,45 @@ def test_text_logs_of_two_regions_are_audited_by_a_ready_mapping(spark: Any, tmp
     assert len(unreadable) == 1
 
 
+RECEIVED = "2025-05-01 11:55:39.{}00 [main] INFO  com.shop.Billing - Received message order-{}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_text_logs_have_any_encoding_and_what_kubectl_and_curl_print_is_left_out(
+    spark: Any, tmp_path: Path, encoding: str
+) -> None:
+    lines = [
+        'Defaulted container "billing" out of: billing, proxy',
+        "HTTP/1.1 200 OK",
+        "Content-Type: text/plain",
+        "2025-05-01T11:55:39.100000000Z stdout F " + RECEIVED.format(1, 7),
+        RECEIVED.format(2, 8),
+        "java.lang.IllegalStateException: closed",
+    ]
+    (tmp_path / "app.log").write_bytes("\r\n".join(lines).encode(encoding))
+    mapping = mapping_of(
+        "format: 1\nmapping: logback\nconstants: {cluster: east, subscription: billing}\n", "m.yaml"
+    )
+    report = Audit(spark, [str(tmp_path / "app.log")], tmp_path / "out", mapping).make()
+    [group] = report["groups"]
+    assert (group["deliveries"], group["messages"]) == (2, 2)
+    assert {one["code"]: one["count"] for one in report["findings"]}["other_lines"] == 1
+
+
+def test_a_pattern_may_match_what_a_node_writes_before_a_line() -> None:
+    scan = patterns.LineScan(
+        r"^(?P<ts>\S+) stdout F got (?P<message_id>\S+)$", "^\\S+ stdout F ", "^date: .*$"
+    )
+    lines = [
+        "2025-05-01T11:55:39Z stdout F got m1",
+        "date: today",
+        "\ufeff2025-05-01T11:55:39Z stdout F got m2",
+    ]
+    [made] = scan(iter([pa.RecordBatch.from_pydict({"value": lines, "file": ["f"] * len(lines)})]))
+    assert made.column("group_message_id").to_pylist() == ["m1", "m2"]
+    assert made.column("problem").to_pylist() == [None, None]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

@@ -25,11 +25,13 @@ from pyspark.sql.types import (
 
 from spark_reports.audit.errors import AuditError, columns_text
 from spark_reports.audit.inputs import (
+    BEFORE_A_LINE,
+    NO_LINE,
     InputFile,
+    all_lines,
     first_lines,
     flat_columns,
     json_rows,
-    text_lines,
     whole_rows,
     within_limit,
 )
@@ -207,8 +209,8 @@ def read_text(
     spark: SparkSession, files: Sequence[InputFile], mapping: Mapping, expanded_mib: int
 ) -> DataFrame:
     """Rows of text files by the mapping's pattern; its groups are the columns."""
-    scan = LineScan(mapping.pattern)
-    found = text_lines(spark, files, expanded_mib).select("value", "file").mapInArrow(scan, scan.schema)
+    scan = LineScan(mapping.pattern, BEFORE_A_LINE, NO_LINE)
+    found = all_lines(spark, files, expanded_mib).mapInArrow(scan, scan.schema)
     groups = dict(zip(scan.groups, scan.columns))
     return found.select(
         *_canonical(mapping, mapping.columns, lambda name: F.col(groups[name])),

@@ -16,7 +16,7 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {string} [text] the run's scenario, as YAML
  * @property {any} followed the server's data about the failover
  * @property {number} total messages
- * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, unreplicated, replicated, duplicates, redelivered
+ * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, replicated, forecast and cleared (a message becomes a forecast duplicate, and is none any more), duplicates, redelivered
  * @property {boolean} open whether the run ended while the failover's messages were still delivered again
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, ascending
  */
@@ -34,22 +34,23 @@ export function missingWords(column) {
 
 function columnOf(column, followed, failover) {
   const messages = followed.messages ?? nothing();
-  const { acknowledged_us, known_us, stored_us, delivered_us, delivery, cause } = messages;
+  const { acknowledged_us, known_us, stored_us, forecast_us, delivered_us, delivery, cause } = messages;
   const causes = new Map(Object.keys(column.failovers[0]?.by_cause ?? {}).map((name) => [name, []]));
-  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), replicated: [], duplicates: [], redelivered: [] };
+  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), replicated: [], forecast: inOrder(forecast_us), cleared: [], duplicates: [], redelivered: [] };
   for (let at = 0; at < acknowledged_us.length; at++) {
     if (acknowledged_us[at] >= 0 && known_us[at] >= 0) sorted.replicated.push(Math.max(acknowledged_us[at], known_us[at]));
+    if (forecast_us[at] >= 0 && known_us[at] >= 0) sorted.cleared.push(known_us[at]);
     if (delivery[at] === "duplicate") {
       sorted.duplicates.push(delivered_us[at]);
       causes.get(cause[at])?.push(delivered_us[at]);
     }
     if (delivery[at] === "redelivered") sorted.redelivered.push(delivered_us[at]);
   }
-  for (const list of [sorted.replicated, sorted.duplicates, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
+  for (const list of [sorted.replicated, sorted.cleared, sorted.duplicates, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
   return { strategy: column.strategy, title: column.title, says: column.says, text: column.text, costs: column.costs, followed, open: failover?.pending_repeats > 0, total: stored_us.length, sorted, causes };
 }
 
-const nothing = () => ({ stored_us: [], at_source_us: [], at_target_us: [], acknowledged_us: [], known_us: [], delivered_us: [], delivery: [], cause: [], lost: [], origin: [] });
+const nothing = () => ({ stored_us: [], at_source_us: [], at_target_us: [], acknowledged_us: [], known_us: [], forecast_us: [], delivered_us: [], delivery: [], cause: [], lost: [], origin: [] });
 
 const inOrder = (instants) => instants.filter((at_us) => at_us >= 0).sort((a, b) => a - b);
 
@@ -76,7 +77,7 @@ export function figuresAt(column, at_us) {
     stored: reached(sorted.stored, at_us),
     acknowledged,
     replicated,
-    unreplicated: acknowledged - replicated,
+    forecast: reached(sorted.forecast, at_us) - reached(sorted.cleared, at_us),
     duplicates: reached(sorted.duplicates, at_us),
     redelivered: reached(sorted.redelivered, at_us),
     open: column.open && at_us >= Math.max(move_us, sorted.duplicates.at(-1) ?? 0), // no more are counted, although more would be delivered
@@ -84,11 +85,14 @@ export function figuresAt(column, at_us) {
   };
 }
 
-/** The headline number: how many duplicates a move would cause now; after the move, how many it has caused. */
-export const figureOf = (now) => (now.moved ? now.duplicates : now.unreplicated);
+/** The headline number: how many duplicates a move would cause now; after the move, how many it has caused. Lanes, curve and table use it, too. */
+export const figureOf = (now) => (now.moved ? now.duplicates : now.forecast);
 
-/** @returns {string} the headline number; "at least" where the run ended too early */
-export const figureWords = (now) => `${now.open ? "at least " : ""}${whole(figureOf(now))}`;
+/** @returns {string} the headline number; "at least" where the run ended too early, "no" for zero */
+export const figureWords = (now) => (now.open ? `at least ${whole(figureOf(now))}` : figureOf(now) === 0 ? "no" : whole(figureOf(now)));
+
+/** @returns {string} the headline number with its noun */
+export const duplicatesIn = (now) => `${figureWords(now)} ${figureOf(now) === 1 ? "duplicate" : "duplicates"}`;
 
 /** Causes with at least one duplicate in any column, in the order in which they are decided. */
 export function causesOf(columns) {
@@ -100,7 +104,7 @@ export function causesOf(columns) {
 export function highestFigure(columns) {
   let most = 1;
   for (const column of columns) for (const at_us of [column.followed.at_us - 1, Number.MAX_SAFE_INTEGER]) most = Math.max(most, figureOf(figuresAt(column, at_us)));
-  for (const column of columns) for (const at_us of column.sorted.acknowledged) if (at_us < column.followed.at_us) most = Math.max(most, figuresAt(column, at_us).unreplicated);
+  for (const column of columns) for (const at_us of column.sorted.forecast) if (at_us < column.followed.at_us) most = Math.max(most, figuresAt(column, at_us).forecast);
   return most;
 }
 
@@ -119,8 +123,7 @@ const by = (instant_us, at_us) => instant_us >= 0 && instant_us <= at_us;
 export function duplicateAt(messages, at, at_us, moved) {
   if (messages.delivery[at] === "duplicate" && by(messages.delivered_us[at], at_us)) return "has";
   if (moved) return messages.delivery[at] === "duplicate" && by(messages.at_target_us[at], at_us) ? "would" : "";
-  const there = by(messages.at_target_us[at], at_us);
-  return there && by(messages.acknowledged_us[at], at_us) && !by(messages.known_us[at], at_us) ? "would" : "";
+  return by(messages.forecast_us[at], at_us) && !by(messages.known_us[at], at_us) ? "would" : "";
 }
 
 /** Widest gap, in messages, that counts as a hole. Wider gaps have other reasons. */

@@ -1,6 +1,6 @@
 /** One column of a comparison: its figure, its picture with the same as text, its curve, and the button that opens the lab. */
 
-import { figureOf, figuresAt, figureWords } from "../model/comparison.js";
+import { duplicatesIn, figureOf, figuresAt } from "../model/comparison.js";
 import { counted, whole } from "../model/format.js";
 import { paintCurve } from "../render/comparison_curve.js";
 import { paintLanes } from "../render/comparison_lanes.js";
@@ -31,7 +31,7 @@ export function makeColumn({ root }, column, { most, open }) {
       const duplicates = figureOf(now);
       setText(number, whole(duplicates));
       setText(unit, !now.moved ? "forecast duplicates" : now.open ? "duplicates at least, still delivering at the end" : "duplicates");
-      figure.className = `figure ${duplicates === 0 ? "" : now.moved ? "has" : "would"}`;
+      figure.className = duplicates === 0 ? "figure" : "figure harm";
       const width = section.clientWidth;
       paintLanes(lanes, column, { ...given, width, most, clusters });
       if (curve.offsetParent) paintCurve(curve, column, { ...given, width });
@@ -59,6 +59,6 @@ export function wordsOf(column, at_us) {
   const { from, to } = column.followed;
   const now = figuresAt(column, at_us);
   const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.replicated)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
-  if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.unreplicated, "duplicate")}.`;
-  return `${known} Since the failover: ${figureWords(now)} ${now.duplicates === 1 ? "duplicate" : "duplicates"}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
+  if (!now.moved) return `${known} A failover from ${from} now would deliver ${duplicatesIn(now)}.`;
+  return `${known} Since the failover: ${duplicatesIn(now)}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
 }

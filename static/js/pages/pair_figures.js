@@ -4,6 +4,9 @@ import { capitalised, seconds, span, whole } from "../model/format.js";
 import { element, required } from "../render/dom.js";
 import { headCell } from "../render/terms.js";
 
+/** Figures that are marked when they are not 0. What is not replicated may still arrive, and a difference alone is no harm. */
+const HARM = new Set(["duplicates", "lost"]);
+
 /** @param {{document: Document, root: HTMLElement}} page @param {{cases: any[][], table: {columns: any[], noun: string}, left: {name: string}, right: {name: string}}} answer */
 export function writeFigures({ document, root }, { cases, table, left, right }) {
   const home = required(root, "[data-part=figures]");
@@ -24,7 +27,8 @@ export function writeFigures({ document, root }, { cases, table, left, right }) 
 function rowOf(document, { name, title, unit }, sides) {
   const values = sides.map((one) => figureOf(one?.figures ?? one, name));
   const kind = values[0] === values[1] ? "" : ".differs";
-  return element(document, `tr${kind}`, {}, [headCell(document, "row", title), ...values.map((value) => element(document, "td", { text: textOf(value, unit) }))]);
+  const cell = (value) => element(document, HARM.has(name) && value > 0 ? "td.harm-text" : "td", { text: textOf(value, unit) });
+  return element(document, `tr${kind}`, {}, [headCell(document, "row", title), ...values.map(cell)]);
 }
 
 const figureOf = (one, name) => one?.[name] ?? null;

@@ -27,7 +27,7 @@ export function paintCurve(canvas, column, given) {
   context.fillRect(EDGE, base, width - 2 * EDGE, 1);
   paintFaults(context, theme, column.followed, at_us, { xAt, base });
   const move_us = column.followed.at_us;
-  stroke(context, theme.ink.harmSoft, theme.thread, column, { from_us: 0, to_us: Math.min(at_us, move_us - 1), xAt, yAt });
+  stroke(context, theme.ink.harm, theme.thread, column, { from_us: 0, to_us: Math.min(at_us, move_us - 1), xAt, yAt });
   if (at_us >= move_us) {
     stroke(context, theme.ink.harm, theme.thread * 1.6, column, { from_us: move_us, to_us: at_us, xAt, yAt });
     const x = xAt(move_us);

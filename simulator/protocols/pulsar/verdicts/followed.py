@@ -2,7 +2,8 @@
 
 Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`). Instants are
 those of the rows that record a change. "Known" is when the target's broker first had the acknowledgement of
-a message: its cursor covered the entry, or it applied a peer's request that reported it.
+a message: its cursor covered the entry, or it applied a peer's request that reported it. A message is a
+forecast duplicate from `forecast_us` to `known_us`; a test compares their number with the engine's forecast.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Followed:
 
     `delivery` is what the first delivery at the target in the window was: first, redelivered or duplicate,
     "" without one. `cause` is the cause of a duplicate. `origin` is the cluster that stored the message
-    first. `at_source_us` and `at_target_us` are when the source and the target stored it.
+    first. `at_source_us` and `at_target_us` are when the source and the target stored it. `forecast_us` is
+    when a failover would begin to deliver it as a duplicate: it is acknowledged, the target has it, and a
+    cursor there, or a new one, begins before it.
     """
 
     producer: list[str]
@@ -40,6 +43,7 @@ class Followed:
     at_target_us: list[int]
     acknowledged_us: list[int]
     known_us: list[int]
+    forecast_us: list[int]
     delivered_us: list[int]
     delivery: list[str]
     cause: list[str]
@@ -82,15 +86,19 @@ def follow(facts: Facts, window: Window, most: int) -> Followed | None:
         for producer, number in zip(producers.tolist(), numbers.tolist(), strict=True)
     ]
     acknowledged = facts.first("message.acknowledged", subscription=window.subscription)[messages]
+    at_target = _first_stored(stored, window.target, count)[messages]
+    known = _known(facts, window, topics)[messages]
+    deliverable = np.maximum(np.maximum(acknowledged, at_target), _opened(facts, window, topics)[messages])
     return Followed(
         [producer for producer, _ in named],
         [number for _, number in named],
         [facts.name(cluster) for cluster in stored.cluster[first].tolist()],
         stored.at_us[first].tolist(),
         _instants(facts, _first_stored(stored, window.source, count)[messages]),
-        _instants(facts, _first_stored(stored, window.target, count)[messages]),
+        _instants(facts, at_target),
         _instants(facts, acknowledged),
-        _instants(facts, _known(facts, window, topics)[messages]),
+        _instants(facts, known),
+        _instants(facts, np.where(deliverable < known, deliverable, NEVER)),
         delivered.tolist(),
         delivery.tolist(),
         cause.tolist(),
@@ -111,6 +119,20 @@ def _first_stored(stored: Table, cluster: int, count: int) -> np.ndarray:
 def _instants(facts: Facts, seqs: np.ndarray) -> list[int]:
     at_us = facts.history.at_us
     return [at_us(seq) if seq != NEVER else -1 for seq in seqs.tolist()]
+
+
+def _opened(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
+    """By message the seq from which a failover would find a cursor before it at the target.
+
+    A subscription with the initial position Earliest needs none: its consumers begin with the oldest message.
+    """
+    opened = np.zeros(facts.history.message_count, dtype=np.int64)
+    if facts.scenario.subscriptions[facts.name(window.subscription)].initial_position == "Earliest":
+        return opened
+    for topic in topics:
+        created = facts.cursor(window.subscription, window.target, topic).created.seq
+        opened[facts.log(window.target, topic).message] = created[0] if len(created) else NEVER
+    return opened
 
 
 def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:

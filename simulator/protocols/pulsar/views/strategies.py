@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.system.run_view import RunView
 
 MESSAGES_MOST = 10_000
-"""Messages that a column draws: six numbers each, for three columns under a megabyte."""
+"""Messages that a column draws: seven instants each, for three columns about a megabyte."""
 PASSAGES_MOST = 2_000
 """Markers and requests that a column draws; a snapshot a second for ten minutes is fewer."""
 

@@ -16,6 +16,9 @@ const FIGURES = [
   ["not replicated", "stranded"],
   ["lost", "lost"],
 ];
+/** Figures that are marked when they are not 0. What is not replicated is on the way while its region is up, as in the headline. */
+const HARM = new Set(["duplicates", "lost"]);
+const isHarm = (name, value) => HARM.has(name) && value > 0;
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
 export const FORECAST = { name: "forecast", title: "Forecast", needs: "peers", simulated: true, make };
@@ -85,7 +88,7 @@ function nowTable(document, answer, watched) {
     const one = answer.now[peer];
     return element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: peer }),
-      ...FIGURES.map(([, name]) => element(document, `td${one[name] ? ".harm-text" : ""}`, { text: whole(one[name]) })),
+      ...FIGURES.map(([, name]) => element(document, isHarm(name, one[name]) ? "td.harm-text" : "td", { text: whole(one[name]) })),
       element(document, "td", { text: one.lag_us ? span(one.lag_us) : "0 ms" }),
     ]);
   });
@@ -98,7 +101,7 @@ function outcomeTable(document, happened) {
   const rows = happened.map((one) =>
     element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: `${one.from} → ${one.to}, ${seconds(one.at_us)} s` }),
-      ...FIGURES.map(([, name]) => element(document, "td", {}, [`${whole(one.forecast?.[name] ?? 0)} → `, element(document, `b${one[name] ? ".harm-text" : ""}`, { text: lowerBound(one, name) })])),
+      ...FIGURES.map(([, name]) => element(document, "td", {}, [`${whole(one.forecast?.[name] ?? 0)} → `, element(document, isHarm(name, one[name]) ? "b.harm-text" : "b", { text: lowerBound(one, name) })])),
     ]),
   );
   const table = element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);

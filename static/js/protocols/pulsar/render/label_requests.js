@@ -12,7 +12,7 @@ import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../../../model/format.js";
 import { beginKey } from "../model/begins.js";
-import { UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
+import { ACKED, UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
 import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
 
@@ -152,7 +152,8 @@ function askCauses(scene, state, lane, ask) {
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
     const messages = doubtful && stretches.length === 1 ? counted.duplicates : stretch.messages;
-    const of = counted !== undefined && stretches.length === 1 && messages < counted.duplicates ? ` of ${whole(counted.duplicates)}` : ""; // the others are before the window or on the way
+    // the headline's number is in every label: the others may be before the window, on the way, or without room for a label
+    const of = counted !== undefined && messages < counted.all ? ` of ${whole(counted.all)}` : "";
     const count = harmRun(doubtful && stretches.length > 1 ? "duplicates" : `${whole(messages)}${of} ${messages === 1 && !of ? "duplicate" : "duplicates"}`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
@@ -165,7 +166,7 @@ function askCauses(scene, state, lane, ask) {
 
 const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
 
-/** @returns {{duplicates: number, coming: number} | undefined} the engine's forecast of duplicates in this lane's log; `coming`: of these not in the log yet */
+/** @returns {{all: number, duplicates: number, coming: number} | undefined} the engine's forecast of duplicates, as in the headline; those of this lane's log; `coming`: of these not in the log yet */
 function forecastOf({ watched }, state, lane) {
   const figures = state.view.forecast?.[watched.subscription];
   const logs = figures?.from === watched.subject ? figures.entries?.[lane.name] : undefined;
@@ -173,8 +174,9 @@ function forecastOf({ watched }, state, lane) {
   if (!log) return undefined;
   const names = Object.keys(logs);
   // what is on its way belongs to the whole subscription, so one partition of several has none
-  const coming = names.length === 1 ? figures.to[lane.name].duplicates - log.messages : 0;
-  return { duplicates: log.messages + coming, coming };
+  const all = figures.to[lane.name].duplicates;
+  const coming = names.length === 1 ? all - log.messages : 0;
+  return { all, duplicates: log.messages + coming, coming };
 }
 
 const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
@@ -198,18 +200,20 @@ function firstHoleName(scene, state) {
 function requestNotReplicated(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
-  for (const [bit, word, reason] of /** @type {[number, string, string][]} */ ([
-    [NOT_REPLICATED, "not replicated", `: only in ${lane.name}`],
-    [LOST, "lost", ""],
+  // as in the headline: what was processed already is no harm
+  for (const [has, word, colour, reason] of /** @type {[(one: number) => boolean, string, string, (index: number) => string][]} */ ([
+    [(one) => (one & NOT_REPLICATED) !== 0 && !(one & ACKED), "not replicated (unread)", "harm", () => `: only in ${lane.name}`],
+    [(one) => (one & NOT_REPLICATED) !== 0 && (one & ACKED) !== 0, "not replicated (already processed)", "ink2", () => ""],
+    [(one) => (one & LOST) !== 0, "lost", "harm", (index) => lostBecause(scene, state, lane, index)],
   ])) {
-    const first = bits.findIndex((one) => one & bit);
+    const first = bits.findIndex(has);
     if (first < 0) continue;
-    const last = bits.findLastIndex((one) => one & bit);
-    const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
-    const why = bit === LOST ? lostBecause(scene, state, lane, strip.from + first) : reason;
+    const last = bits.findLastIndex(has);
+    const count = { text: `${whole(bits.reduce((sum, one) => sum + (has(one) ? 1 : 0), 0))} ${word}`, weight: 650, colour };
+    const why = { text: reason(strip.from + first), weight: 400, colour };
     const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
     const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : WORDS_PX * plane.scale)), end: plane.a1 };
-    ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(why)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
+    ask(PRIORITY.harm, plane.turned ? [count] : [count, why], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
   }
 }
 

@@ -99,7 +99,7 @@ const LOG = [
       cellAt(context, theme, 0, 26, 11, theme.done[0]);
     },
   },
-  { words: "not replicated or lost", term: "not replicated", marks: ["message-missing"], says: "A dashed outline: after the failover this message is not in the other region, or it is lost.", group: "Log", width: 14, needs: "peers", draw: dashedOutline("harm") },
+  { words: "not replicated or lost", term: "not replicated", marks: ["message-missing"], says: "A dashed outline: after the failover this message is not in the other region, or it is lost; grey if it was processed already.", group: "Log", width: 14, needs: "peers", draw: dashedOutline("harm") },
   { words: "shares of many entries", term: "entry", marks: ["shares"], says: "Zoomed out, one column stands for many entries: the share of each origin, pale when acknowledged.", group: "Log", width: 12, draw: (context, { theme }) => [theme.done[0], theme.origin[0]].forEach((colour, at) => ((context.fillStyle = colour), context.fillRect(2, 2 + at * 7, 8, 7))) },
   { words: "entry not loaded", term: "entry", marks: ["entry-not-loaded"], says: "A grey bar is an entry that this page has not loaded yet.", group: "Log", width: 12, draw: bars("line", [[1, 5, 9, 8]]) },
   { words: "ledger begins", term: "ledger", marks: ["ledger"], says: "The log continues in a new ledger; entry numbers start from 0 again.", group: "Log", width: 10, draw: bars("ink3", [[3, 1, 1, 16], [3, 1, 5, 1]]) },

@@ -6,21 +6,25 @@ import { element, required } from "../../../render/dom.js";
 import { headCell, renew } from "../../../render/terms.js";
 import { listenToZeroRows, withZeroRows } from "../../../render/zero_rows.js";
 
+/** Unread messages that have not reached the target; harm once their region is down, as in the headline. */
+const MISSING = "stranded_missing";
+
+/** Only duplicates and lost messages are marked: what is not replicated is on the way while the region is up. */
 const FORECAST_LINES = [
   ["duplicates", "duplicates", "duplicates"],
   ["redelivered", "redeliveries", null],
-  ["not replicated", "stranded", "stranded_unprocessed"],
-  ["of these unread", "stranded_unprocessed", "stranded_unprocessed"],
+  ["not replicated", "stranded", null],
+  ["of these unread", "stranded_unprocessed", null],
   ["lost", "lost", "lost"],
 ];
 
-/** @type {[name: string, say: (over: any) => string, harm: string | null][]} */
+/** @type {[name: string, say: (over: any) => string, harm: string | null][]} harm: the figure that marks the line */
 const FAILOVER_LINES = [
   ["duplicates", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
   ["still to be delivered again", (one) => whole(one.pending_repeats ?? 0), null],
-  ["not replicated", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
-  ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
+  ["not replicated", (one) => whole(one.stranded ?? 0), null],
+  ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), MISSING],
   ["of these replicated later", (one) => whole(one.stranded_returned ?? 0), null],
   ["lost", (one) => whole(one.lost ?? 0), "lost"],
   ["delivery gap", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "0 ms"), null],
@@ -43,10 +47,11 @@ export function makeRisk(document, root) {
       const over = latestFailover(state, watched.subscription);
       const known = state.view.forecast?.[watched.subscription];
       const forecast = known && Object.keys(known.to).length ? known : null;
-      const key = JSON.stringify([over, forecast, watched.target]);
+      const down = over !== null && state.view.clusters[over.from]?.state !== "up";
+      const key = JSON.stringify([over, down, forecast, watched.target]);
       if (key === shown) return;
       shown = key;
-      renew(box, [over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
+      renew(box, [over && failoverTable(document, over, down), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
       box.hidden = !over && !forecast;
     },
   };
@@ -66,12 +71,12 @@ function forecastTable(document, forecast, watched) {
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, withZeroRows(document, rows, peers.length + 1))]);
 }
 
-function failoverTable(document, over) {
+function failoverTable(document, over, down) {
   const head = element(document, "tr", {}, [
     headCell(document, "col", [`${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)}\u00a0s`, "failover"]),
     headCell(document, "col", "so far", ".on"),
   ]);
-  const rows = FAILOVER_LINES.map(([name, say, harm]) => ({ row: lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]), name, zero: name !== ALWAYS && say(over) === "0" }));
+  const rows = FAILOVER_LINES.map(([name, say, harm]) => ({ row: lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0 && (harm !== MISSING || down), on: true }]), name, zero: name !== ALWAYS && say(over) === "0" }));
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, withZeroRows(document, rows, 2))]);
 }
 

@@ -33,7 +33,7 @@ export function drawStrip(context, scene, lane, theme) {
 function outlineRuns(context, plane, lane, { strip, bits }, theme) {
   forRuns(bits, NOT_REPLICATED | LOST, (first, last) => {
     const along = Math.max(plane.a0, nearEdge(strip, strip.from + first));
-    outline(context, plane, lane, along, 0, Math.min(plane.a1, farEdge(strip, strip.from + last)) - along, theme);
+    outline(context, plane, lane, along, 0, Math.min(plane.a1, farEdge(strip, strip.from + last)) - along, theme, bits.subarray(first, last + 1).some(isHarm));
   });
 }
 
@@ -67,7 +67,7 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   const named = length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned;
   context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
   laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg, named);
-  if (bits & (NOT_REPLICATED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
+  if (bits & (NOT_REPLICATED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme, isHarm(bits));
   if (!named) return;
   markAs(context, "text");
   context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
@@ -77,10 +77,13 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   context.fillText(name, along + length / 2, lane.base + offset + plane.cell * numberPlace(origin) + 0.5, length);
 }
 
-function outline(context, plane, lane, along, offset, length, theme) {
+/** Whether a message is lost, or unread and only here: one that was processed already is no harm. */
+const isHarm = (bits) => (bits & LOST) !== 0 || !(bits & ACKED);
+
+function outline(context, plane, lane, along, offset, length, theme, harm) {
   markAs(context, "message-missing");
   context.save();
-  context.strokeStyle = theme.ink.harm;
+  context.strokeStyle = harm ? theme.ink.harm : theme.ink.strong;
   context.lineWidth = 1.5;
   context.setLineDash([2, 2]);
   const x = plane.turned ? lane.base - offset - plane.cell : along;
