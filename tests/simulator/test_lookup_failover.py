@@ -144,7 +144,9 @@ def test_services_make_only_the_moves_of_the_table(answers, threshold, release):
         checked(one, up.__getitem__)
         for index, (old, new) in enumerate(zip(before, one.states, strict=True)):
             skipped = index > found and new == FAILED
-            assert new == old or new in SERVICE_MOVES[old] or skipped or (index > one.current and new == HEALTHY)
+            assert (
+                new == old or new in SERVICE_MOVES[old] or skipped or (index > one.current and new == HEALTHY)
+            )
 
 
 @pytest.mark.parametrize(("threshold", "checks"), [(1, 2), (2, 2), (3, 3), (5, 5)])

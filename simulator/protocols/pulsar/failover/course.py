@@ -271,9 +271,7 @@ class LookupProbing:
         self._become(self.asked, *self._counted(up))
         if self.asked < self.current:
             return self._ask(self.asked + 1)
-        healthy = [
-            index for index in range(self.current + 1) if self.states[index] in (HEALTHY, PRE_FAIL)
-        ]
+        healthy = [index for index in range(self.current + 1) if self.states[index] in (HEALTHY, PRE_FAIL)]
         if not healthy:
             return self._find(self.current + 1)
         return None if healthy[0] == self.current else self._switch_to(healthy[0])
