@@ -35,7 +35,7 @@ PROBE_TIMEOUT_US = {CONNECT: 30_000_000, LOOKUP: 3_000_000}
 """How long a probe waits (AutoClusterFailover.TIMEOUT; `get(3, TimeUnit.SECONDS)` of the lookup)."""
 
 SYN_AGAIN_US = (1_000_000, 3_000_000, 7_000_000, 15_000_000)
-"""When TCP repeats an unanswered SYN after a connect began: a second later, then doubled (RFC 6298, Linux)."""
+"""When TCP repeats an unanswered SYN after a probe began: a second later, then doubled (RFC 6298, Linux)."""
 
 LOOKUP_CONNECT_TIMEOUT_US = 10_000_000
 """How long a client, or a proxy, waits for a connection (ClientConfigurationData.connectionTimeoutMs)."""
@@ -44,7 +44,7 @@ RESENT_US = tuple(200_000 * ((1 << count) - 1) for count in range(1, 9))
 """When TCP repeats an unanswered request on an open connection: 200 ms later, then doubled (Linux)."""
 
 KEEP_ALIVE_US = 30_000_000
-"""Interval of the client's and the proxy's keep-alive pings (ClientConfigurationData.keepAliveIntervalSeconds)."""
+"""Interval of a client's or a proxy's keep-alive pings (ClientConfigurationData.keepAliveIntervalSeconds)."""
 
 REGISTERED_US = 30_000_000
 """How long a crashed broker stays registered (metadataStoreSessionTimeoutMillis)."""
@@ -262,7 +262,7 @@ class Lookups:
         return None
 
     def close_connections(self) -> None:
-        """The client moves: it closes all connections, also those of other lookups (`closeAllConnections`)."""
+        """The client moves: it closes all connections, also those of other lookups."""
         self.opened_us.clear()
         self.waiting = {name: lookup for name, lookup in self.waiting.items() if lookup.connecting}
 

@@ -3,10 +3,10 @@
 *crash*: the clients are killed, with the loss of acks not sent, and new ones start at the target at once.
 *planned*: they finish the application's messages, close cleanly and start at the target. *drained*: planned,
 after the target has caught up or a time limit. *auto*: probes decide when to move and when to move back, as
-in Pulsar's two failover providers (`automatic`). A consumer that runs then stays the same instance: its client changes the
-service URL and closes all connections (`PulsarClientImpl.updateServiceUrl`), and the consumer connects to the
-target when it retries, with its last cumulative ack. One that died with its region starts anew. The window of
-a failover opens with its `failover.started` row.
+in Pulsar's two failover providers (`automatic`). A consumer that runs then stays the same instance: its
+client changes the service URL and closes all connections (`PulsarClientImpl.updateServiceUrl`), and the
+consumer connects to the target when it retries, with its last cumulative ack. One that died with its region
+starts anew. The window of a failover opens with its `failover.started` row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from simulator.protocols.pulsar.client.producer import RUNNING as PRODUCER_RUNNI
 from simulator.protocols.pulsar.client.producer import STOPPED as PRODUCER_STOPPED
 from simulator.protocols.pulsar.failover import course, forecasting
 from simulator.protocols.pulsar.failover.course import (
-    AUTO,
     DRAINED,
     PLANNED,
     Course,

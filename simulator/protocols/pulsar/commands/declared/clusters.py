@@ -79,7 +79,8 @@ LIVES: tuple[Command, ...] = (
                     "true": (
                         " Its proxy accepts connections, and no lookup through it finds a broker: clients "
                         "retry, sends time out, and AutoClusterFailover does not move, because its probe is "
-                        "only a TCP connect. Failover by lookups moves with markTopicNotFoundAsAvailable: false."
+                        "only a TCP connect. Failover by lookups moves with "
+                        "markTopicNotFoundAsAvailable: false."
                     )
                 },
             ),
