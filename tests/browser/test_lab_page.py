@@ -429,7 +429,9 @@ def test_an_automatic_failover_has_the_fields_of_its_probe(lab):
     expect(dialog.locator("[name=failoverDelay]")).to_be_visible()
     dialog.locator("[name=probe]").select_option("lookup")
     expect(dialog.locator("[name=failoverDelay]")).to_be_hidden()
-    expect(dialog.locator("[data-part=probe-words]")).to_contain_text("SameAuthParamsLookupAutoClusterFailover")
+    expect(dialog.locator("[data-part=probe-words]")).to_contain_text(
+        "SameAuthParamsLookupAutoClusterFailover"
+    )
     source, target = (dialog.locator(f"[name={name}]").input_value() for name in ("from", "to"))
     dialog.locator("[name=failoverThreshold]").fill("3")
     dialog.locator("[name=pulsarServiceUrlArray]").fill(f"{source}, {target}")
