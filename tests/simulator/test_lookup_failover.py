@@ -373,7 +373,7 @@ def test_a_skipped_cluster_is_tried_once_by_older_clients():
     assert found == [(10_000, "ac"), (11_000, "cb"), (15_000, "bc")]
 
 
-def test_an_outage_of_all_clusters_ends_the_checks_of_4_0_5_for_ever():
+def test_an_outage_of_all_clusters_ends_the_checks_of_4_0_5():
     outage = (crash("b", at="3s"), crash("c", at="3s"), crash())
     back = "at: 20200ms, do: cluster.restart, cluster: b"
     assert moves(*outage, back) == [(21_000, "ab")]

@@ -34,7 +34,7 @@ CONNECT, LOOKUP = "connect", "lookup"
 PROBE_TIMEOUT_US = {CONNECT: 30_000_000, LOOKUP: 3_000_000}
 """How long a probe waits (AutoClusterFailover.TIMEOUT; `get(3, TimeUnit.SECONDS)` of the lookup)."""
 
-SYN_AGAIN_US = (1_000_000, 3_000_000, 7_000_000, 15_000_000)
+SYN_AGAIN_US: tuple[int, ...] = (1_000_000, 3_000_000, 7_000_000, 15_000_000)
 """When TCP repeats an unanswered SYN after a probe began: a second later, then doubled (RFC 6298, Linux)."""
 
 LOOKUP_CONNECT_TIMEOUT_US = 10_000_000

@@ -476,7 +476,7 @@ OPTIONS: tuple[Setting, ...] = (
         (
             "the Java client of a failover with `probe: lookup`: 4.2.4; 4.0.7, which checks at a fixed rate "
             "and keeps old states of clusters that it skips or leaves (#25388, #25826); 4.0.5, whose checks "
-            "end for ever when it finds no cluster (#23336)"
+            "end permanently when it finds no cluster (#23336)"
         ),
         ("4.2.4", "4.0.7", "4.0.5"),
     ),

@@ -20,6 +20,23 @@ const PROBES = {
 const LOOKUP_NUMBERS = ["failoverThreshold", "recoverThreshold", "checkHealthyIntervalMs"];
 
 /**
+ * @param {(name: string) => any} field the dialog's field of a name
+ * @returns {Object<string, any>} the arguments of an automatic failover that its fields give
+ */
+function probeArguments(field) {
+  const typed = (names, kind) => Object.fromEntries(names.map((name) => [name, field(name).value.trim()]).filter(([, value]) => value).map(([name, value]) => [name, valueOf(kind, value)]));
+  if (field("probe").value === "connect") {
+    return { ...typed(["probeInterval", "failoverDelay", "switchBackDelay"], "duration"), ...(field("switchBack").checked ? {} : { switchBack: false }) };
+  }
+  return {
+    probe: "lookup",
+    ...typed(LOOKUP_NUMBERS, "integer"),
+    ...typed(["pulsarServiceUrlArray"], "clusters"),
+    ...(field("markTopicNotFoundAsAvailable").checked ? {} : { markTopicNotFoundAsAvailable: false }),
+  };
+}
+
+/**
  * @param {Document} document
  * @param {HTMLDialogElement} dialog
  * @param {{getState: () => import("../../../model/state.js").LabState, getWatched: () => any, onCommands: (commands: object[]) => void}} on
@@ -67,15 +84,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
       if (field("limit").value.trim()) command.limit = field("limit").value.trim();
       if (field("stop-producers").checked) command["stop-producers"] = true;
     }
-    if (mode === "auto" && field("probe").value === "lookup") {
-      command.probe = "lookup";
-      for (const name of LOOKUP_NUMBERS) if (field(name).value.trim()) command[name] = valueOf("integer", field(name).value.trim());
-      if (!field("markTopicNotFoundAsAvailable").checked) command.markTopicNotFoundAsAvailable = false;
-      if (field("pulsarServiceUrlArray").value.trim()) command.pulsarServiceUrlArray = valueOf("clusters", field("pulsarServiceUrlArray").value);
-    } else if (mode === "auto") {
-      for (const name of ["probeInterval", "failoverDelay", "switchBackDelay"]) if (field(name).value.trim()) command[name] = field(name).value.trim();
-      if (!field("switchBack").checked) command.switchBack = false;
-    }
+    if (mode === "auto") Object.assign(command, probeArguments(field));
     const crash = mode === "crash" && field("also-crash").checked && stillUp(command.from);
     return crash ? [{ do: "cluster.crash", cluster: command.from }, command] : [command];
   }
