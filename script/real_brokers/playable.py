@@ -59,14 +59,14 @@ _CLIENT_DEFAULTS: dict[str, dict[str, str]] = {
 """Fields that must have their defaults, and what they would need, by section."""
 
 COMMANDS = {
-    "cluster.crash": (),
+    "cluster.crash": ("proxy",),
     "cluster.restart": (),
     "link.cut": (),
     "link.partition": (),
     "link.slow": (),
     "link.heal": (),
     "topic.unload": ("broker",),
-    "subscription.fail-over": (),
+    "subscription.fail-over": ("probe",),
     "subscription.reset": (),
     "subscription.replicate": (),
     "consumer.start": (),

@@ -93,8 +93,8 @@ def _value(scenario: Scenario, key: Key, draws: Draws) -> Any:
         return min(least + draws.choice((0, 1, 2, 7, 40)), key.maximum or 40)
     if key.kind == "duration":
         return draws.choice(DURATIONS)
-    if key.kind in ("names", "addresses"):
-        names = _names(scenario, "clusters" if key.kind == "names" else "topics")
+    if key.kind in ("names", "clusters", "addresses"):
+        names = _names(scenario, "topics" if key.kind == "addresses" else "clusters")
         return draws.sample(names, 1 + draws.below(len(names)))
     if key.kind == "link":
         source, target = draws.sample(_sites(scenario), 2)

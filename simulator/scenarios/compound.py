@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios import settings, units
+from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, DURATION, KINDS, MESSAGE, SHARE, Kind, Reading, reference
 from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL, PAIR_NAME_CHARACTERS
@@ -182,11 +183,17 @@ def _read_setting_name(node: Node, key: Key, path: str, reader: Reading) -> str:
     return node.text
 
 
-def _read_option_name(node: Node, key: Key, path: str, reader: Reading) -> str:
-    if node.text not in settings.OPTIONS:
+def _pair_options() -> list[str]:
+    """What the scenarios of a pair may differ in: an option, or a choice in the arguments of a command."""
+    arguments = [key for command in COMMANDS.values() for key in command.arguments if key.kind == "choice"]
+    return list(dict.fromkeys([*settings.OPTIONS, *(key.name for key in arguments)]))
+
+
+def _read_pair_option(node: Node, key: Key, path: str, reader: Reading) -> str:
+    if node.text not in _pair_options():
         raise Wrong(
             f'there is no option "{node.plain()}"',
-            suggestion(node.plain(), settings.OPTIONS),
+            suggestion(node.plain(), _pair_options()),
             "unknown-name",
         )
     return node.text
@@ -231,7 +238,11 @@ KINDS |= {
     "setting-name": Kind(
         "name of a broker setting", lambda key: {"enum": list(settings.SETTINGS)}, _read_setting_name
     ),
-    "option-name": Kind("name of an option", lambda key: {"enum": list(settings.OPTIONS)}, _read_option_name),
+    "pair-option": Kind(
+        "name of an option, or of a command's choice",
+        lambda key: {"enum": _pair_options()},
+        _read_pair_option,
+    ),
     "pair": Kind("{with, option, name, other}", lambda key: {"$ref": "#/$defs/pair"}, _read_pair),
     "setting-value": Kind(
         "value of that setting", lambda key: {"type": ["integer", "boolean", "string"]}, _read_setting_value

@@ -72,7 +72,7 @@ makes one of them, `simulate NAME --compare` all; a strategy changes what subscr
 
 
 _PAIR = """\
-Two scenarios that differ in one option, such as a rule as it was released and as it was fixed. One of them declares the pair, and the gallery shows both on one card
+Two scenarios that differ in one option, such as a rule as it was released and as it was fixed, or in one choice of a command. One of them declares the pair, and the gallery shows both on one card
 with a switch. It changes nothing in the run. A test compares the two of every built-in pair.
 """
 

@@ -58,7 +58,12 @@ def head() -> tuple[Key, ...]:
 
 PAIR_KEYS = (
     Key("with", "name", "name of the other scenario, which the card shows first", required=True),
-    Key("option", "option-name", "the option in which they differ", required=True),
+    Key(
+        "option",
+        "pair-option",
+        "the option in which they differ, or the argument of a command, such as `probe`",
+        required=True,
+    ),
     Key(
         "name",
         "text",

@@ -421,6 +421,40 @@ def test_an_open_dialog_pauses_playback_and_describes_the_instant_shown(lab):
     assert lab.state("state.playing") is False, "what stood still before stands still after"
 
 
+def test_an_automatic_failover_has_the_fields_of_its_probe(lab):
+    lab.seek(4_000_000)
+    lab.page.keyboard.press("o")
+    dialog = lab.page.locator("[data-part=failover-dialog]")
+    dialog.locator("[name=mode]").select_option("auto")
+    expect(dialog.locator("[name=failoverDelay]")).to_be_visible()
+    dialog.locator("[name=probe]").select_option("lookup")
+    expect(dialog.locator("[name=failoverDelay]")).to_be_hidden()
+    expect(dialog.locator("[data-part=probe-words]")).to_contain_text(
+        "SameAuthParamsLookupAutoClusterFailover"
+    )
+    source, target = (dialog.locator(f"[name={name}]").input_value() for name in ("from", "to"))
+    dialog.locator("[name=failoverThreshold]").fill("3")
+    dialog.locator("[name=pulsarServiceUrlArray]").fill(f"{source}, {target}")
+    dialog.locator("[name=markTopicNotFoundAsAvailable]").uncheck()
+    lab.page.evaluate(
+        "() => { const { link } = failoverLab, send = link.command; window.sent = [];"
+        " link.command = (command, ...more) => { window.sent.push(command); return send.call(link, command, ...more); }; }"
+    )
+    dialog.get_by_role("button", name="Fail over").click()
+    lab.page.wait_for_function("() => window.sent.length === 1")
+    assert lab.page.evaluate("() => window.sent[0]") == {
+        "do": "subscription.fail-over",
+        "subscription": "billing",
+        "from": source,
+        "to": target,
+        "mode": "auto",
+        "probe": "lookup",
+        "failoverThreshold": 3,
+        "markTopicNotFoundAsAvailable": False,
+        "pulsarServiceUrlArray": [source, target],
+    }
+
+
 def test_running_past_the_scenarios_end_asks_for_confirmation(lab):
     end_us = lab.state("state.welcome.until_us")
     lab.seek(end_us)

@@ -101,6 +101,13 @@ def test_the_promised_commands_can_be_played(command):
             "use earliest, latest or time",
         ),
         (
+            {
+                "tail": "commands:\n  - {at: 1s, do: subscription.fail-over, subscription: billing, from: west, to: east, mode: auto, probe: lookup}\n"
+            },
+            "file.yaml:16:",
+            "probe",
+        ),
+        (
             {"tail": "settings: {ttlDurationDefaultInSeconds: 5}\n"},
             "file.yaml:15:",
             "settings.ttlDurationDefaultInSeconds",

@@ -1,4 +1,4 @@
-"""Pairs of built-in scenarios: the two differ in exactly the option that the declaration names, and in texts."""
+"""Pairs of built-in scenarios: the two differ in exactly the option or choice that the declaration names, and in texts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from simulator import Scenario, ScenarioError, load_scenario, load_scenario_text, scenario_names
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.settings import OPTIONS
 
 TEXTS = {"name", "title", "about", "watch", "expect", "compare", "tour", "pair", "canonical_text"}
@@ -26,11 +27,27 @@ def differences(one: Scenario, other: Scenario) -> set[str]:
         for name, option in OPTIONS.items()
         if option.value_under(one.options) != option.value_under(other.options)
     }
+    if "commands" in found and (argument := differing_choice(one, other)):
+        found, options = found - {"commands"}, options | {f"option {argument}"}
     return (found - TEXTS - {"options"}) | options
 
 
+def differing_choice(one: Scenario, other: Scenario) -> str | None:
+    """The only argument in which the commands differ, if it is a choice of one command."""
+    if [(spec.at_us, spec.do) for spec in one.commands] != [(spec.at_us, spec.do) for spec in other.commands]:
+        return None
+    differing = [
+        (spec.do, name)
+        for spec, second in zip(one.commands, other.commands, strict=True)
+        for name in dict.fromkeys((*spec.arguments, *second.arguments))
+        if spec.arguments.get(name) != second.arguments.get(name)
+    ]
+    choices = {key.name for do, _ in differing for key in COMMANDS[do].arguments if key.kind == "choice"}
+    return differing[0][1] if len(differing) == 1 and differing[0][1] in choices else None
+
+
 def test_the_pairs_that_differ_in_one_option_are_declared():
-    assert len(PAIRS) == 10
+    assert len(PAIRS) == 11
     shown = [name for pair in PAIRS.items() for name in (pair[0], pair[1]["with"])]
     assert len(set(shown)) == len(shown), "a scenario is on one card"
     scenarios = [load_scenario(name) for name in scenario_names()]

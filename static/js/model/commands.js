@@ -33,9 +33,10 @@ export function commandOf(state, name, given) {
   return command;
 }
 
-function valueOf(kind, value) {
+/** @returns {any} the value of an argument of this kind that was typed as `value` */
+export function valueOf(kind, value) {
   if (kind === "integer") return Number.isFinite(Number(value)) ? Number(value) : value;
-  if (["messages", "names", "addresses"].includes(kind)) return String(value).split(/[\s,]+/).filter(Boolean);
+  if (["messages", "names", "clusters", "addresses"].includes(kind)) return String(value).split(/[\s,]+/).filter(Boolean);
   if (kind === "setting-value" && /^(true|false)$/.test(value)) return value === "true";
   if (kind === "setting-value" && /^-?\d+$/.test(value)) return Number(value);
   return value;

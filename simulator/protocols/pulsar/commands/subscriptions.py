@@ -13,7 +13,8 @@ from simulator.protocols.pulsar.commands.named import (
     subscriptions_of,
     topics_of,
 )
-from simulator.protocols.pulsar.failover.failover import AutomaticFailover, Failover
+from simulator.protocols.pulsar.failover.automatic import AutomaticFailover
+from simulator.protocols.pulsar.failover.failover import Failover
 from simulator.protocols.pulsar.storage import message_finder, retention
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position

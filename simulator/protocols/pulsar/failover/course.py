@@ -1,8 +1,8 @@
-"""The state machine of a failover, and when an automatic one is due.
+"""The state machine of a failover, and the two that decide when an automatic one is due.
 
-Rules: each method maps one input and the present time to effects. Neither class uses clients, clusters or the
-clock. The mode determines the sequence of states. Probing follows the client's `AutoClusterFailover`
-(PIP-121).
+Rules: each method maps one input and the present time to effects. No class uses clients, clusters or the
+clock. The mode determines the sequence of states. `Probing` follows the client's `AutoClusterFailover`
+(PIP-121), `LookupProbing` its `SameAuthParamsLookupAutoClusterFailover` (#23129).
 """
 
 from __future__ import annotations
@@ -205,3 +205,114 @@ class Probing:
             self.healthy_us = None
             return True
         return False
+
+
+HEALTHY, PRE_FAIL, FAILED, PRE_RECOVER = "Healthy", "PreFail", "Failed", "PreRecover"
+SERVICE_MOVES: dict[str, dict[str, str]] = {
+    HEALTHY: {PRE_FAIL: "a probe failed"},
+    PRE_FAIL: {HEALTHY: "a probe succeeded", FAILED: "failoverThreshold probes failed, two at least"},
+    FAILED: {
+        PRE_RECOVER: "a probe succeeded",
+        HEALTHY: "the clients moved to a service before it in the list, and it is not probed any more",
+    },
+    PRE_RECOVER: {
+        FAILED: "a probe failed",
+        HEALTHY: "recoverThreshold probes succeeded, two at least, or as from Failed",
+    },
+}
+"""States of a service (`PulsarServiceState`): for each the possible next ones, and the reason for the move.
+
+A Healthy service also becomes Failed when a failover finds that it does not answer (#25388).
+"""
+
+
+@dataclass(slots=True)
+class LookupProbing:
+    """The decisions of SameAuthParamsLookupAutoClusterFailover, one probe after the other.
+
+    A check probes every service from the first of the list to the one in use (`checkPulsarServices`). The
+    first that is Healthy or PreFail is used from then on (`firstHealthyPulsarService`). When there is none,
+    the services after the one in use are probed, and the first that answers is used (`findFailoverTo`).
+
+    `stale`: skipped and left services keep their states (before #25388 and #25826). `ends_without`: a
+    failover that finds no service ends all checks, as its index leaves the list (before #23336).
+    """
+
+    services: tuple[str, ...]
+    failover_threshold: int
+    recover_threshold: int
+    stale: bool = False
+    ends_without: bool = False
+    current: int = 0
+    states: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+    asked: int = 0
+    finding: bool = False
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.states = self.states or (HEALTHY,) * len(self.services)
+        self.counts = self.counts or (0,) * len(self.services)
+
+    @property
+    def in_use(self) -> str:
+        """The service that the clients use."""
+        return self.services[self.current]
+
+    def check(self, _now_us: int) -> Probe:
+        """A check begins."""
+        self.finding = False
+        return self._ask(0)
+
+    def answered(self, up: bool, _now_us: int) -> Probe | SwitchTo | None:
+        """The result of the probe that runs; returns the next probe, a move, or None: the check is over."""
+        if self.finding:
+            return self._switch_to(self.asked) if up else self._skip()
+        self._become(self.asked, *self._counted(up))
+        if self.asked < self.current:
+            return self._ask(self.asked + 1)
+        healthy = [index for index in range(self.current + 1) if self.states[index] in (HEALTHY, PRE_FAIL)]
+        if not healthy:
+            return self._find(self.current + 1)
+        return None if healthy[0] == self.current else self._switch_to(healthy[0])
+
+    def _ask(self, index: int) -> Probe:
+        self.asked = index
+        return Probe(self.services[index])
+
+    def _counted(self, up: bool) -> tuple[str, int]:
+        """The state and the count of the service that was probed, after its probe."""
+        state, count = self.states[self.asked], self.counts[self.asked] + 1
+        if state in (HEALTHY, FAILED):
+            changes = up == (state == FAILED)
+            return ((PRE_RECOVER if up else PRE_FAIL), 1) if changes else (state, 0)
+        towards, threshold = (
+            (HEALTHY, self.recover_threshold) if state == PRE_RECOVER else (FAILED, self.failover_threshold)
+        )
+        if up != (towards == HEALTHY):
+            return (FAILED if towards == HEALTHY else HEALTHY), 0
+        return (towards, 0) if count >= threshold else (state, count)
+
+    def _become(self, index: int, state: str, count: int) -> None:
+        self.states = (*self.states[:index], state, *self.states[index + 1 :])
+        self.counts = (*self.counts[:index], count, *self.counts[index + 1 :])
+
+    def _find(self, index: int) -> Probe | None:
+        """Probe a service after the one in use, which has failed like all before it."""
+        self.finding = index < len(self.services)
+        if self.finding:
+            return self._ask(index)
+        self.ended = self.ends_without
+        return None
+
+    def _skip(self) -> Probe | None:
+        if not self.stale:
+            self._become(self.asked, FAILED, 0)
+        return self._find(self.asked + 1)
+
+    def _switch_to(self, index: int) -> SwitchTo:
+        if index < self.current and not self.stale:
+            for other in range(index + 1, len(self.services)):
+                self._become(other, HEALTHY, 0)
+        self.current = index
+        return SwitchTo(self.services[index])

@@ -2,18 +2,17 @@
 
 *crash*: the clients are killed, with the loss of acks not sent, and new ones start at the target at once.
 *planned*: they finish the application's messages, close cleanly and start at the target. *drained*: planned,
-after the target has caught up or a time limit. *auto*: Pulsar's AutoClusterFailover (PIP-121): probes decide
-when to move and when to move back. A consumer that runs then stays the same instance: its client changes the
-service URL and closes all connections (`PulsarClientImpl.updateServiceUrl`), and the consumer connects to the
-target when it retries, with its last cumulative ack. One that died with its region starts anew. The window of
-a failover opens with its `failover.started` row.
+after the target has caught up or a time limit. *auto*: probes decide when to move and when to move back, as
+in Pulsar's two failover providers (`automatic`). A consumer that runs then stays the same instance: its
+client changes the service URL and closes all connections (`PulsarClientImpl.updateServiceUrl`), and the
+consumer connects to the target when it retries, with its last cumulative ack. One that died with its region
+starts anew. The window of a failover opens with its `failover.started` row.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker.base_cluster import HOST
 from simulator.protocols.pulsar.client.consumer import ALIVE, PAUSED, RUNNING
 from simulator.protocols.pulsar.client.producer import KILLED as PRODUCER_KILLED
 from simulator.protocols.pulsar.client.producer import PAUSED as PRODUCER_PAUSED
@@ -21,23 +20,16 @@ from simulator.protocols.pulsar.client.producer import RUNNING as PRODUCER_RUNNI
 from simulator.protocols.pulsar.client.producer import STOPPED as PRODUCER_STOPPED
 from simulator.protocols.pulsar.failover import course, forecasting
 from simulator.protocols.pulsar.failover.course import (
-    AUTO,
     DRAINED,
     PLANNED,
-    PRIMARY,
-    SECONDARY,
     Course,
     Effect,
-    Probe,
-    Probing,
-    SwitchTo,
 )
 from simulator.protocols.pulsar.failover.window import FailoverWindow
 from simulator.protocols.pulsar.ranks import FAILOVER, rank
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.pulsar import Pulsar
@@ -184,89 +176,3 @@ class Failover:
                 producer.set_state(before, cause)
         elif self.moves_producers or stopped_by_us:
             producer.set_state(PRODUCER_RUNNING, cause)
-
-
-CONNECT_TIMEOUT_US = 30_000_000
-"""How long a probe waits for a connection (AutoClusterFailover.TIMEOUT)."""
-
-SYN_AGAIN_US = (1_000_000, 3_000_000, 7_000_000, 15_000_000)
-"""When TCP repeats an unanswered SYN after a probe began: a second later, then doubled (RFC 6298, Linux)."""
-
-_CHECKS_AT_ONCE = 2
-"""Overdue checks that run at one instant. Further ones find what these found, at the same instant."""
-
-
-class AutomaticFailover:
-    """AutoClusterFailover: checks the services, and moves the subscription when `Probing` decides.
-
-    A probe is a TCP connect (`probeAvailable`). A broker accepts it, a machine whose broker process died
-    refuses it at once, and a machine without power answers nothing, so the probe fails after its timeout,
-    unless the machine is back for a repeated SYN. Checks are planned at a fixed rate in one thread
-    (`scheduleAtFixedRate`): one that is overdue begins when the one before it has ended.
-    """
-
-    def __init__(self, runtime: Pulsar, arguments: dict) -> None:
-        self.runtime = runtime
-        self.arguments = arguments
-        self.clusters = {PRIMARY: arguments["from"], SECONDARY: arguments["to"]}
-        self.probing = Probing(
-            arguments["failoverDelay_us"], arguments["switchBackDelay_us"], arguments["switchBack"]
-        )
-        self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(arguments["subscription"]), 1)
-        self.due_us = runtime.now_us
-        self._plan()
-
-    def _plan(self) -> None:
-        """Plan the next check."""
-        self.due_us += self.arguments["probeInterval_us"]
-        self.runtime.schedule(max(self.due_us, self.runtime.now_us), self.rank, self.check)
-
-    def check(self, _argument: None) -> None:
-        """Begin a check, and the overdue ones after it that end at this instant."""
-        now_us, interval_us = self.runtime.now_us, self.arguments["probeInterval_us"]
-        for _ in range(_CHECKS_AT_ONCE):
-            if not self._go_on(self.probing.check(now_us)):
-                return  # a probe waits for its answer
-            if self.due_us + interval_us > now_us:
-                break
-            self.due_us += interval_us
-        self.due_us += (now_us - self.due_us) // interval_us * interval_us
-        self._plan()
-
-    def _go_on(self, step: Probe | SwitchTo | None) -> bool:
-        """Perform the steps of a check; True when it is over, False while a probe waits."""
-        while step is not None:
-            if isinstance(step, SwitchTo):
-                self._move(step.service)
-                return True
-            cluster = self.runtime.clusters[self.clusters[step.service]]
-            if self._is_silent(cluster):
-                self._wait(step.service, self.runtime.now_us, 0)
-                return False
-            step = self.probing.answered(cluster.accepts_connections, self.runtime.now_us)
-        return True
-
-    @staticmethod
-    def _is_silent(cluster: Cluster) -> bool:
-        """Whether nothing answers a SYN: neither broker nor proxy, nor the kernel of a machine."""
-        return not cluster.accepts_connections and cluster.fault == HOST
-
-    def _wait(self, service: str, begun_us: int, syns: int) -> None:
-        """Wait for the next SYN of a probe that began at `begun_us`, or for its timeout."""
-        after_us = SYN_AGAIN_US[syns] if syns < len(SYN_AGAIN_US) else CONNECT_TIMEOUT_US
-        self.runtime.schedule(begun_us + after_us, self.rank, self.waited, (service, begun_us, syns + 1))
-
-    def waited(self, argument: tuple[str, int, int]) -> None:
-        """A SYN is sent again, or the probe's timeout is over."""
-        service, begun_us, syns = argument
-        cluster, now_us = self.runtime.clusters[self.clusters[service]], self.runtime.now_us
-        times_out = syns > len(SYN_AGAIN_US)
-        if self._is_silent(cluster) and not times_out:
-            self._wait(service, begun_us, syns)
-        elif self._go_on(self.probing.answered(cluster.accepts_connections and not times_out, now_us)):
-            self._plan()
-
-    def _move(self, service: str) -> None:
-        left = next(name for kind, name in self.clusters.items() if kind != service)
-        arguments = {**self.arguments, "from": left, "to": self.clusters[service]}
-        Failover(self.runtime, arguments, AUTO).begin(NULL)

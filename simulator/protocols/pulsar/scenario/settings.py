@@ -469,6 +469,17 @@ OPTIONS: tuple[Setting, ...] = (
             "4.0.4 has it, 4.0.1 does not); false: it drops messages of green that are not above it"
         ),
     ),
+    _own(
+        "lookupFailoverRelease",
+        "4.2.4",
+        "choice",
+        (
+            "the Java client of a failover with `probe: lookup`: 4.2.4; 4.0.7, which checks at a fixed rate "
+            "and keeps old states of clusters that it skips or leaves (#25388, #25826); 4.0.5, whose checks "
+            "end permanently when it finds no cluster (#23336)"
+        ),
+        ("4.2.4", "4.0.7", "4.0.5"),
+    ),
     *SHADOW_OPTIONS,
     _own(
         "unsafePartialSnapshotAfter",

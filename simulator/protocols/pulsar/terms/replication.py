@@ -115,9 +115,10 @@ FAILOVER = TermSection(
             "Failover",
             (
                 "The consumers of a subscription move to another cluster: after a crash, planned, drained "
-                "(wait until the target has every acknowledgement), or by AutoClusterFailover."
+                "(wait until the target has every acknowledgement), or by themselves, with "
+                "AutoClusterFailover or SameAuthParamsLookupAutoClusterFailover."
             ),
-            "PIP-121, `AutoClusterFailover`",
+            "PIP-121, `AutoClusterFailover`, `SameAuthParamsLookupAutoClusterFailover`",
             ("moved", "mode"),
         ),
         Term(

@@ -53,7 +53,8 @@ LIVES: tuple[Command, ...] = (
                 "boolean",
                 (
                     "true: a proxy or load balancer in front of the brokers stays up and accepts "
-                    "connections, so the probes of AutoClusterFailover succeed"
+                    "connections, so the probes of AutoClusterFailover succeed; lookups are answered with "
+                    "an error, or, without fault: process, not in time"
                 ),
             ),
         ),
@@ -76,9 +77,10 @@ LIVES: tuple[Command, ...] = (
                 "proxy",
                 {
                     "true": (
-                        " Its proxy accepts connections, and no lookup through it is answered: clients "
+                        " Its proxy accepts connections, and no lookup through it finds a broker: clients "
                         "retry, sends time out, and AutoClusterFailover does not move, because its probe is "
-                        "only a TCP connect."
+                        "only a TCP connect. Failover by lookups moves with "
+                        "markTopicNotFoundAsAvailable: false."
                     )
                 },
             ),

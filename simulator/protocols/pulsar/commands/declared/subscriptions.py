@@ -19,9 +19,17 @@ from simulator.scenarios.key import Key
 
 
 def _leaves(values: Mapping[str, Any]) -> Objection | None:
-    if values["from"] != values["to"]:
-        return None
-    return Objection("to", "is the cluster that they leave", "name another cluster")
+    source, target = values["from"], values["to"]
+    if source == target:
+        return Objection("to", "is the cluster that they leave", "name another cluster")
+    listed = values.get("pulsarServiceUrlArray")
+    if listed is not None and (listed[:1] != (source,) or target not in listed):
+        return Objection(
+            "pulsarServiceUrlArray",
+            f"does not begin with {source}, or lacks {target}",
+            f"name {source} first, and {target} after it",
+        )
+    return None
 
 
 _FAIL_OVER = (
@@ -34,7 +42,8 @@ _FAIL_OVER = (
         (
             "crash: the clients die with the cluster; planned: they finish and close; drained: "
             "planned, after "
-            "waiting for the target; auto: by probing, as Pulsar's AutoClusterFailover"
+            "waiting for the target; auto: by probing, as Pulsar's AutoClusterFailover or "
+            "SameAuthParamsLookupAutoClusterFailover"
         ),
         required=True,
         choices=("crash", "planned", "drained", "auto"),
@@ -46,6 +55,48 @@ _FAIL_OVER = (
     Key("failoverDelay", "duration", "auto: how long the cluster must have been down", default="30s"),
     Key("switchBackDelay", "duration", "auto: how long it must have been up again", default="60s"),
     Key("switchBack", "boolean", "auto: go back when it is up again", default=True),
+    Key(
+        "probe",
+        "choice",
+        (
+            "auto: connect, as without it: a TCP connection, with the four keys above "
+            "(AutoClusterFailover); lookup: the lookup of a topic, with the keys below "
+            "(SameAuthParamsLookupAutoClusterFailover)"
+        ),
+        choices=("connect", "lookup"),
+    ),
+    Key(
+        "pulsarServiceUrlArray",
+        "clusters",
+        "lookup: the clusters in order of preference; without it `from` and `to`",
+    ),
+    Key(
+        "failoverThreshold",
+        "integer",
+        "lookup: so many failed checks in a row make a cluster Failed, two at least; without it 5",
+        minimum=1,
+    ),
+    Key(
+        "recoverThreshold",
+        "integer",
+        "lookup: so many successful checks in a row make it Healthy again, two at least; without it 5",
+        minimum=1,
+    ),
+    Key(
+        "checkHealthyIntervalMs",
+        "integer",
+        "lookup: milliseconds from the end of a check to the next one; without it 1000",
+        minimum=1,
+    ),
+    Key(
+        "markTopicNotFoundAsAvailable",
+        "boolean",
+        (
+            "lookup: true, as without it: a lookup that is answered with an error counts as answered, also "
+            "that of a proxy without a broker"
+        ),
+        begin=True,
+    ),
 )
 
 CURSORS: tuple[Command, ...] = (

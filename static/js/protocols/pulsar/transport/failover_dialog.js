@@ -1,6 +1,7 @@
 /** The failover dialog: source, target, mode and producers, with the forecast for the choice. */
 
 import { allOf, element, required } from "../../../render/dom.js";
+import { valueOf } from "../../../model/commands.js";
 import { isUp, lanesOf } from "../../../model/state.js";
 import { counted, seconds } from "../../../model/format.js";
 
@@ -8,8 +9,32 @@ const MODES = {
   crash: "The clients crash with their region: acknowledgements and data on the wire are lost.",
   planned: "Consumers finish their unacked messages, close, and connect there.",
   drained: "As planned, but first wait until the target's cursor has caught up, or the limit has passed.",
-  auto: "Clients probe their region and move by themselves, as Pulsar's AutoClusterFailover does.",
+  auto: "Clients probe their region and move by themselves.",
 };
+
+const PROBES = {
+  connect: "As Pulsar's AutoClusterFailover: a probe is a TCP connection, which a proxy without brokers accepts too.",
+  lookup: "As SameAuthParamsLookupAutoClusterFailover: a probe looks a topic up. By default the error of a proxy without brokers counts as an answer.",
+};
+
+const LOOKUP_NUMBERS = ["failoverThreshold", "recoverThreshold", "checkHealthyIntervalMs"];
+
+/**
+ * @param {(name: string) => any} field the dialog's field of a name
+ * @returns {Object<string, any>} the arguments of an automatic failover that its fields give
+ */
+function probeArguments(field) {
+  const typed = (names, kind) => Object.fromEntries(names.map((name) => [name, field(name).value.trim()]).filter(([, value]) => value).map(([name, value]) => [name, valueOf(kind, value)]));
+  if (field("probe").value === "connect") {
+    return { ...typed(["probeInterval", "failoverDelay", "switchBackDelay"], "duration"), ...(field("switchBack").checked ? {} : { switchBack: false }) };
+  }
+  return {
+    probe: "lookup",
+    ...typed(LOOKUP_NUMBERS, "integer"),
+    ...typed(["pulsarServiceUrlArray"], "clusters"),
+    ...(field("markTopicNotFoundAsAvailable").checked ? {} : { markTopicNotFoundAsAvailable: false }),
+  };
+}
 
 /**
  * @param {Document} document
@@ -28,6 +53,8 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
     const mode = field("mode").value;
     says.textContent = MODES[mode];
     for (const part of allOf(dialog, "[data-mode]")) part.hidden = part.dataset.mode !== mode;
+    required(dialog, "[data-part=probe-words]").textContent = PROBES[field("probe").value];
+    for (const part of allOf(dialog, "[data-probe]")) part.hidden = part.dataset.probe !== field("probe").value;
     if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
@@ -57,10 +84,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
       if (field("limit").value.trim()) command.limit = field("limit").value.trim();
       if (field("stop-producers").checked) command["stop-producers"] = true;
     }
-    if (mode === "auto") {
-      for (const name of ["probeInterval", "failoverDelay", "switchBackDelay"]) if (field(name).value.trim()) command[name] = field(name).value.trim();
-      if (!field("switchBack").checked) command.switchBack = false;
-    }
+    if (mode === "auto") Object.assign(command, probeArguments(field));
     const crash = mode === "crash" && field("also-crash").checked && stillUp(command.from);
     return crash ? [{ do: "cluster.crash", cluster: command.from }, command] : [command];
   }
