@@ -44,6 +44,8 @@ KEPT = "Finished runs are kept. Try again: only the missing runs are made."
 class Row(TaskRow[Experiment], NullListener):
     """The experiment's row as a listener of the sweep."""
 
+    limit_s = 7_200.0
+
     def __init__(self, task: Experiment) -> None:
         super().__init__(task)
         self.sweep: Sweep | None = None

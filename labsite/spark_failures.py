@@ -1,9 +1,10 @@
-"""How a task of the worker ends when Spark fails: columns of its row, and the end of a broken session."""
+"""How a task of the worker ends when Spark fails: columns of its row, and the end of session and worker."""
 
 from __future__ import annotations
 
 import errno
 import logging
+import os
 import signal
 from typing import Any
 
@@ -35,3 +36,22 @@ def forget_broken_session() -> None:
     except Exception:
         log.exception("The Spark session is broken; this worker ends after this task")
         signal.raise_signal(signal.SIGTERM)
+
+
+ENDED_BY_FORCE = 75
+"""Exit code of a worker that ended itself because Spark would not stop."""
+
+
+def end_worker() -> None:
+    """End this process and Spark's JVM at once, whatever they do.
+
+    Java's regular expressions, for example, cannot be interrupted. The worker's supervisor starts another
+    one, and other tasks are still in their queue.
+    """
+    from pyspark import SparkContext
+
+    java = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
+    if java is not None:
+        java.kill()
+    logging.shutdown()
+    os._exit(ENDED_BY_FORCE)

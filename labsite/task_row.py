@@ -3,7 +3,8 @@
 Rules: the thread writes four times a second, so that missing writes reveal a dead worker and a cancel is
 noticed at any step. `doing_since` is the instant at which the row's words about the present work were first
 collected, so that the page shows how long it has lasted. While the database is unreachable the work
-continues, and its result is written later.
+continues, and its result is written later. A cancelled task has ENDS_WITHIN_S to end by itself; if Spark
+still works for it then, its row is ended, and the worker with its JVM.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from django import db
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
+from labsite.spark_failures import end_worker, failed
 from visualizer.labs.trouble import is_trouble
-from visualizer.tasks.models import QueuedTask
+from visualizer.tasks.models import QueuedTask, TaskState
 
 log = logging.getLogger("labsite.tasks")
 
@@ -36,15 +38,24 @@ DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
 The files are kept in any case.
 """
 
+ENDS_WITHIN_S = 10.0
+"""How long a task may go on after a cancel, the end of its time, or a signal to its worker."""
+
 Task = TypeVar("Task", bound=QueuedTask)
 
 
 class TaskRow(Generic[Task]):
     """Collects the progress of a task and writes it from one thread; its methods are those of a listener."""
 
+    limit_s: float | None = None
+    """The longest time of an attempt that Spark works for; None for a task without Spark."""
+
     def __init__(self, task: Task) -> None:
         self.task = task
         self.stopping = threading.Event()
+        self._begin_s = time.monotonic()
+        self._end_wanted_s: float | None = None
+        self._too_long = threading.Event()
         self._unwritten: dict[str, Any] = {}
         self._work = {name: getattr(task, name) for name in WORK if hasattr(task, name)}
         self._lock = threading.Lock()
@@ -96,6 +107,8 @@ class TaskRow(Generic[Task]):
                 if self._over.is_set():
                     return
                 self._try_to_write()
+                if self.limit_s is not None:
+                    self._check_time(self.limit_s)
         finally:
             connection.close()
 
@@ -115,9 +128,43 @@ class TaskRow(Generic[Task]):
             with self._lock:
                 self._unwritten = {**changes, **self._unwritten}
 
+    def _check_time(self, limit_s: float) -> None:
+        """Cancel a task that exceeds its time limit, and end the worker if a cancelled one goes on."""
+        now_s = time.monotonic()
+        if now_s - self._begin_s > limit_s:
+            self._too_long.set()
+            self._cancel.set()
+        if not self.cancel_wanted():
+            return
+        if self._end_wanted_s is None:
+            self._end_wanted_s = now_s
+        elif now_s - self._end_wanted_s > ENDS_WITHIN_S and not self._over.is_set():
+            log.error("The work for %s does not end; this worker ends with Spark", self.task.pk)
+            columns = {
+                **self.unwritten,
+                "finished_at": timezone.now(),
+                **self.ended({"state": TaskState.CANCELLED}),
+            }
+            try:
+                self.task.record_progress(columns)
+            except db.Error as error:
+                log.warning("The end of %s cannot be written: %s", self.task.pk, error)
+            end_worker()
+
+    def ended(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """How the task ended, as columns of the row: `columns`, unless its time was over."""
+        if not self._too_long.is_set() or columns["state"] != TaskState.CANCELLED:
+            return columns
+        return failed(
+            f"It was stopped because it took longer than {(self.limit_s or 0) / 60:.0f} minutes.",
+            "Try again when the site is less busy, or ask for less: a shorter run, or fewer rows.",
+        )
+
 
 class StepRow(TaskRow[Task]):
     """The row of a task in steps, as a listener of `spark_reports.progress.Watch`."""
+
+    limit_s = 1_800.0
 
     def step(self, number: int, of: int, name: str) -> None:
         """Record that a step begins."""
@@ -140,6 +187,7 @@ def carried_out(row: TaskRow[Task], work: Callable[[], dict[str, Any]]) -> str:
     with row, StopsWith(row):
         ended = work()
     # a quick last step may have begun after the last write of the progress
+    ended = row.ended(ended)
     last = {**row.unwritten, "finished_at": timezone.now(), **ended}
     recorded = when_the_database_is_there(lambda: row.task.record_progress(last))
     if recorded and ended["state"] == QueuedTask.State.QUEUED:
