@@ -122,6 +122,40 @@ async def test_in_a_full_process_the_client_with_most_labs_gives_one_up_for_a_cl
     await page.close()
 
 
+@pytest.mark.parametrize(
+    ("addresses", "beside", "elsewhere"),
+    [
+        (
+            ["2001:db8:0:100::1", "2001:db8:0:101::1", "2001:db8:0:102::1"],
+            "2001:db8:0:1ff::1",
+            "2001:db8:1::1",
+        ),
+        (
+            ["2001:db8:0:100::1", "2001:db8:0:200::1", "2001:db8:0:300::1"],
+            "2001:db8:0:400::1",
+            "2001:db8:1::1",
+        ),
+        (["198.51.100.1", "198.51.100.2", "198.51.100.3"], "198.51.100.9", "203.0.113.1"),
+    ],
+    ids=["one /56", "one /48", "one /24"],
+)
+async def test_the_many_addresses_of_one_network_cannot_shut_others_out(
+    hub, many, monkeypatch, addresses, beside, elsewhere
+):
+    monkeypatch.setattr("visualizer.labs.hub.ROOMS", 3)
+    monkeypatch.setattr("visualizer.labs.hub.FAIR_LABS", 2)
+    *greedy, more, mine = await many(5)
+    counted = {
+        address: clients.client_of({"client": (address, 1)}) for address in (*addresses, beside, elsewhere)
+    }
+    assert len(set(counted.values())) == 5
+    for address, lab_id in zip(addresses, greedy, strict=True):
+        assert await open_as(hub, counted[address], lab_id) == ""
+    assert "shows 3 labs already" in await open_as(hub, counted[beside], more), "not for the same network"
+    assert await open_as(hub, counted[elsewhere], mine) == ""
+    assert len(hub.rooms) == 3 and mine in hub.rooms
+
+
 async def test_what_if_runs_are_limited_for_each_client_and_for_the_process(hub, many, monkeypatch):
     monkeypatch.setattr("visualizer.labs.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
     monkeypatch.setattr("visualizer.labs.reruns.Study.turn", lambda *_: False)  # none of them ends

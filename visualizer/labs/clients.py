@@ -28,10 +28,10 @@ It is enough for two classes of 30 in one building.
 """
 
 FAIR_LABS = 10
-"""Labs that one address keeps open in a full process.
+"""Labs that one address, or one network of addresses, keeps open in a full process.
 
-Beyond them one of its labs is closed for an address with fewer. So it takes 20 addresses, not four, to shut
-others out.
+Beyond them one of its labs is closed for an address with fewer. So it takes 20 networks, not four addresses
+or the many of one network, to shut others out.
 """
 
 LABS_PER_HOUR = 600
@@ -72,6 +72,12 @@ INEVITABLES_PER_CLIENT = 1
 
 IPV6_NETWORK_BITS = 64
 """Prefix length of an IPv6 address that is counted: what a provider assigns to one household."""
+
+WIDER_NETWORK_BITS = {4: (24,), 6: (56, 48)}
+"""Prefix lengths, by IP version, of the networks that are also counted in a full process.
+
+A provider assigns up to an IPv6 /48 to one customer (RFC 6177), with 65,536 networks that count as addresses.
+"""
 
 KEY_LENGTH = 16
 """Characters of a stored address's keyed hash."""
@@ -127,6 +133,13 @@ def _counted(text: str) -> str:
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((address, IPV6_NETWORK_BITS), strict=False))
     return "" if address is None else str(address)
+
+
+def networks_of(name: str) -> tuple[str, ...]:
+    """The counted address, and the networks around it, narrowest first."""
+    network = ipaddress.ip_network(name)
+    wider = WIDER_NETWORK_BITS[network.version]
+    return (name, *(str(network.supernet(new_prefix=bits)) for bits in wider))
 
 
 class KnownClients:

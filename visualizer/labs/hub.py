@@ -17,7 +17,7 @@ from typing import Any
 from visualizer.comparisons.inevitable import Inevitables
 from visualizer.comparisons.running import Comparisons
 from visualizer.labs import store
-from visualizer.labs.clients import FAIR_LABS, check_open_labs, client
+from visualizer.labs.clients import FAIR_LABS, check_open_labs, client, networks_of
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.exchange import Exchange
 from visualizer.labs.memory import Memory
@@ -205,19 +205,24 @@ class Hub:
     def _gives_way(self, held: list[str], name: str) -> Room:
         """Choose the room to close in a full process, for a client with few labs.
 
-        It is one of the client with the most labs, unwatched ones first. Raises Refused when the new client
-        has `FAIR_LABS` already or no other client has more.
+        It is one of the client with the most labs, or else of the network with the most, unwatched ones
+        first. Raises Refused when the new one has `FAIR_LABS` already or no other has more.
         """
         staying = [room for room in self.rooms.values() if room.client and room not in self._leaving]
-        counts = Counter(room.client for room in staying)
-        if not name or held.count(name) >= FAIR_LABS or max(counts.values(), default=0) <= FAIR_LABS:
-            raise Refused(
-                "too-many",
-                f"This server process shows {ROOMS} labs already.",
-                "Close one, or try again in a minute.",
+        for width, own in enumerate(networks_of(name) if name else ()):
+            there = Counter(network for one in held if one for network in networks_of(one)[width : width + 1])
+            counts = Counter(
+                network for room in staying for network in networks_of(room.client)[width : width + 1]
             )
-        rooms = [room for room in staying if room.client == counts.most_common(1)[0][0]]
-        return min(rooms, key=lambda room: (bool(room.viewers), -room.idle_ticks, room.used_tick))
+            network, most = max(counts.items(), key=lambda item: item[1], default=("", 0))
+            if there[own] < FAIR_LABS < most:
+                rooms = [room for room in staying if network in networks_of(room.client)]
+                return min(rooms, key=lambda room: (bool(room.viewers), -room.idle_ticks, room.used_tick))
+        raise Refused(
+            "too-many",
+            f"This server process shows {ROOMS} labs already.",
+            "Close one, or try again in a minute.",
+        )
 
     async def _open_reserved(self, lab_id: str, name: str) -> Room:
         await self.memory.make_room()
