@@ -107,14 +107,8 @@ def write_arguments(do: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         value = arguments[key.name + kind.suffix]
         if key.kind == "distribution":
             value = Distribution(**value)
-        written[key.name] = kind.write(value) if key.kind in ("duration", "share", "distribution") else value
+        written[key.name] = kind.write(value) if kind.suffix or key.kind == "distribution" else value
     return written
-
-
-_FROM_LOG = {
-    "_us": lambda value: f"{value}us",
-    "_millionths": units.format_share,
-}
 
 
 def _units_written(command: Command, members: dict[str, Node]) -> dict[str, Node]:
@@ -125,7 +119,7 @@ def _units_written(command: Command, members: dict[str, Node]) -> dict[str, Node
         member = written.get(key.name + suffix) if suffix else None
         if member is not None and type(member.value) is int and member.value >= 0:
             del written[key.name + suffix]
-            written[key.name] = node_of(_FROM_LOG[suffix](member.value), member.source)
+            written[key.name] = node_of(KINDS[key.kind].write(member.value), member.source)
     return written
 
 

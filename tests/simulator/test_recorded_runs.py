@@ -48,6 +48,7 @@ NOT_IN_A_RECORDING = {
     "last_error",
     "retries",
     "start_check",
+    "pending_repeats",  # counted from all rows of a recording, so known at its end only
     "trace_sha256",  # of an instant: the names of all rows are known from the start
     # a broker's state that no row shows
     "permits",

@@ -42,6 +42,8 @@ SAMPLES = {
     "link": "a<->b",
     "duration": "300ms",
     "share": "1%",
+    "size": "2MB",
+    "clusters": ["a", "b"],
     "messages": ["p/1", "p/2"],
     "integer": 4,
     "boolean": True,
