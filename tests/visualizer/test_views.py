@@ -36,7 +36,7 @@ def test_the_gallery_is_served_before_its_pictures_and_keeps_each(client, monkey
     cards = [card for family in answer.context["families"] for card in family["cards"]]
     assert sorted(side["name"] for card in cards for side in card["sides"]) == sorted(scenario_names())
     pairs = {card["option"]: [side["name"] for side in card["sides"]] for card in cards if card["option"]}
-    assert pairs["reassignmentTimers"] == ["groups-rounds", "groups-rounds-as-shipped"] and len(pairs) == 9
+    assert pairs["reassignmentTimers"] == ["groups-rounds", "groups-rounds-as-shipped"] and len(pairs) == 10
     for scenario in shown:
         if scenario["family"] == "durable-shared-subscriptions":
             group = scenario["picture"]["group"]

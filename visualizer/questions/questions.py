@@ -19,13 +19,9 @@ from visualizer.live.wire import LATEST_US, Refused
 from visualizer.questions.arguments import number_in
 
 STATUS = {
-    "not-owner": 403,
-    "foreign-origin": 403,
     "not-found": 404,
     "bad-argument": 400,
-    "not-over": 409,
     "other-branch": 409,
-    "too-large": 413,
     "engine-bug": 500,
     "internal-error": 500,
     "busy": 503,

@@ -14,6 +14,9 @@ from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, json_object
 from visualizer.questions.questions import refusal
 
+STATUS = {"not-owner": 403, "foreign-origin": 403, "not-over": 409, "too-large": 413, "too-many": 429}
+"""HTTP status of a refusal's code where it differs from that of a question to a lab."""
+
 NO_STORE = {"Cache-Control": "no-store"}
 
 View = Callable[..., HttpResponse]
@@ -49,8 +52,8 @@ def check_origin(request: HttpRequest) -> None:
 
 
 def refused_answer(refused: Refused) -> HttpResponse:
-    """The answer to a refused request; too many tasks of an address are its own doing, so it gets 429."""
-    return refusal(refused, status=429 if refused.code == "too-many" else None)
+    """The answer to a refused request about a task."""
+    return refusal(refused, status=STATUS.get(refused.code))
 
 
 def _given(request: HttpRequest, example: str) -> dict[str, Any]:
