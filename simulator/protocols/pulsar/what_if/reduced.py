@@ -1,4 +1,4 @@
-"""A scenario at a fraction of its rate, which behaves nearly as the whole one and takes as much less time.
+"""A scenario at a fraction of its rate, which behaves nearly as the whole one in less time.
 
 Rules: producers publish a fraction of the messages to a fraction of the consumers, so that each consumer
 stays as busy as it is, and every time is kept. Limits in entries of a topic become smaller by the same
