@@ -106,7 +106,8 @@ class EnginePool:
                 for one in self._engines:
                     if one.batch is None and waiting and may_begin():
                         one.batch = waiting.popleft()
-                        one.connection.send((text, one.batch))
+                        with _died_if_closed(one):
+                            one.connection.send((text, one.batch))
                 busy = [one for one in self._engines if one.batch is not None]
                 if not busy:
                     finished = True
@@ -121,17 +122,23 @@ class EnginePool:
         for one in busy:
             if one.connection not in ready:
                 continue
-            try:
+            with _died_if_closed(one):
                 row = one.connection.recv()
-            except (EOFError, OSError) as error:
-                one.process.join(1)
-                raise EngineDied(
-                    f"a process ended with code {one.process.exitcode} while it ran the experiment"
-                ) from error
             if row is None:
                 one.batch = None
             else:
                 yield row
+
+
+@contextlib.contextmanager
+def _died_if_closed(one: _Engine) -> Iterator[None]:
+    """Raise EngineDied if the pipe of the process is closed, for reading or for writing."""
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        one.process.join(1)
+        words = f"a process ended with code {one.process.exitcode} while it ran the experiment"
+        raise EngineDied(words) from error
 
 
 def _serve(connection: Connection) -> None:

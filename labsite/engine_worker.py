@@ -34,7 +34,7 @@ from spark_reports.experiments.so_far import results_so_far
 from visualizer.experiments.models import Experiment as ExperimentRow
 from visualizer.experiments.reading import experiment_of
 from visualizer.labs.reruns import ROWS_MOST
-from visualizer.setups.question import CHANGED_COST
+from visualizer.setups.question import CHANGED_COST, factor_of, may_differ
 from visualizer.tasks.models import TaskState
 
 log = logging.getLogger("labsite.experiments")
@@ -193,7 +193,9 @@ class Runs:
         )
         if rows:
             helped = {} if self.helped is None else {"what_if": self.helped.described()}
-            self.row.collect(results={**results_so_far(self.experiment, rows), **helped})
+            found, factor = results_so_far(self.experiment, rows), factor_of(self.experiment)
+            part = {"factor": factor, "may_differ": may_differ(self.experiment, rows)}
+            self.row.collect(results={**found, **helped, **({"reduced": part} if factor > 1 else {})})
             self.row.write_soon()
 
     @property

@@ -1,4 +1,4 @@
-"""How a task of the worker ends when Spark fails: columns of its row, and the end of session and worker."""
+"""How a task of the worker ends when Spark fails: columns of its row, end of session and worker."""
 
 from __future__ import annotations
 

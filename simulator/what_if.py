@@ -77,7 +77,8 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
     (null where the case did not happen), and the effect of the change: `difference` in words, `harm` (a list
     of integers, small is good; null where it cannot be judged), `helps`, `price` (additional costs, null
     without figures), `price_words`, and `assumes`: why it is no advice, such as an assumption that was not so
-    in the real run (null for a setting that could have been changed).
+    in the real run (null for a setting that could have been changed). `at_least` names
+    the figures that are lower bounds, because the case still delivered at the end of its run.
     """
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]
@@ -86,7 +87,9 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
         outcome: dict[str, Any], real: dict[str, Any], other: dict[str, Any] | None
     ) -> dict[str, Any]:
         assumes = compared.assumes(real, outcome["key"]) or NO_SETTING.get(outcome["no_setting"])
-        place = {**{name: real[name] for name in ("label", "at_us")}, "assumes": assumes}
+        place: dict[str, Any] = {**{name: real[name] for name in ("label", "at_us")}, "assumes": assumes}
+        open_case = other is not None and other.get("pending_repeats")
+        place["at_least"] = [one.name for one in compared.figures if one.grows and open_case]
         if other is None:
             missing = {"figures": None, "difference": compared.missing, "harm": None, "helps": False}
             return {**place, **missing, "price": None, "price_words": ""}

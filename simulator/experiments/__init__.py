@@ -3,7 +3,15 @@
 docs/experiments.md describes the file format. `spark_reports.experiments` runs an experiment on Spark.
 """
 
-from simulator.experiments.cost import Cost, all_measures, cost_of, late_measures, load_of, measures_of
+from simulator.experiments.cost import (
+    Cost,
+    all_measures,
+    cost_of,
+    late_measures,
+    load_of,
+    measures_of,
+    reduced,
+)
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
@@ -47,6 +55,7 @@ __all__ = [
     "measures_of",
     "read_experiment",
     "read_experiment_text",
+    "reduced",
     "replayed",
     "run_batch",
     "swarm_families",

@@ -17,6 +17,7 @@ from simulator.experiments.figures_run import SETTLING_US, FiguresRun, RunFailed
 from simulator.experiments.phase import first_fault_us, moved_without_text
 from simulator.experiments.runs import batches, run_batch
 from simulator.protocols.table import protocol_of
+from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.model import Scenario
 from simulator.system.measured import Load, Measure
 
@@ -75,6 +76,15 @@ def cost_of(experiment: Experiment, clock: Clock, seconds_most: float) -> Cost:
 def load_of(scenario: Scenario) -> Load | None:
     """How busy the consumers of its first failover are, by estimate; None without one."""
     return protocol_of(scenario).measured.load(scenario)
+
+
+def reduced(scenario: Scenario, factor: int) -> Scenario | None:
+    """Nearly the same scenario at 1/`factor` of its rate; None where there is none.
+
+    Its counts times `factor` are an estimate of those of the whole one.
+    """
+    found = protocol_of(scenario).measured.reduced(scenario, factor)
+    return None if found is None else replace(found, canonical_text=canonical_text(found))
 
 
 def all_measures(experiment: Experiment) -> tuple[Measure, ...]:

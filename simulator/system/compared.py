@@ -21,10 +21,11 @@ class Figure:
     title: str
     word: str = ""
     unit: str = "count"
+    grows: bool = False  # rises while a case still delivers, so that it is a lower bound until then
 
     def column(self) -> dict[str, str]:
         """The column as page and report draw it."""
-        return {name: value for name, value in asdict(self).items() if name != "word"}
+        return {name: value for name, value in asdict(self).items() if name not in ("word", "grows")}
 
 
 @dataclass(frozen=True, slots=True)

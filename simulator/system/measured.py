@@ -87,6 +87,10 @@ def _no_load(scenario: Any) -> Load | None:
     return None
 
 
+def _irreducible(scenario: Any, factor: int) -> None:
+    return None
+
+
 def _unknown(scenario: Any) -> dict[str, tuple[int, int]] | None:
     return None
 
@@ -113,6 +117,8 @@ class Measured:
     - `delivering(run)`: how many failovers of a run still delivered their backlog when it ended, so that
       their figures are lower bounds.
     - `load(scenario)`: how busy the consumers of its first failover are, by estimate; None without one.
+    - `reduced(scenario, factor)`: nearly the same scenario at 1/factor of its rate, whose counts times
+      factor are an estimate; None where there is none.
     """
 
     measures: tuple[Measure, ...] = ()
@@ -126,3 +132,4 @@ class Measured:
     causes: Callable[[MeasuredRun], dict[str, int]] = _no_causes
     delivering: Callable[[MeasuredRun], int] = _none_delivering
     load: Callable[[Any], Load | None] = _no_load
+    reduced: Callable[[Any, int], Any | None] = _irreducible

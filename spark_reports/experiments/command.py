@@ -40,6 +40,10 @@ WAITED_S = 20.0
 """Without a finished task for so long, the command says what that may mean."""
 
 
+SILENT_S = 4.5
+"""Seconds after which the progress of a running round is printed; it is read twice a second."""
+
+
 class Wrong(Exception):
     """Bad input; the text says what is wrong and what would be right."""
 
@@ -54,6 +58,8 @@ class Printed(NullListener):
         self._cancelled = False
         self._rounds = -1
         self._began_s = 0.0
+        self._printed_s = time.monotonic()
+        self._left_s: float | None = None
         self._reported = False
 
     def catch_interrupts(self) -> None:
@@ -68,9 +74,8 @@ class Printed(NullListener):
         """Print how many runs are finished, and the time left."""
         self._rounds += 1
         self._began_s = time.monotonic()
-        left = (
-            "" if standing.left_s is None or standing.complete else f", about {spoken(standing.left_s)} left"
-        )
+        self._left_s = standing.left_s
+        left = _left(None if standing.complete else standing.left_s)
         failed = f", {standing.failed:,} {self._failed}" if standing.failed else ""
         self._print(f"{standing.finished:,} of {standing.of:,} runs finished{failed}{left}")
 
@@ -79,7 +84,10 @@ class Printed(NullListener):
         self._print(text)
 
     def tasks(self, done: int, of: int) -> None:
-        """Say once that no task has ended for some time, since a cluster without free executors waits."""
+        """Print the tasks of the running round unless something was printed lately.
+
+        Say once that no task has ended for some time, since a cluster without free executors waits.
+        """
         waits = not done and not self._rounds and time.monotonic() - self._began_s > WAITED_S
         if waits and not self._reported:
             self._reported = True
@@ -87,14 +95,25 @@ class Printed(NullListener):
                 f"No task has finished for {spoken(WAITED_S)}. If the cluster has no free executor, the "
                 f"sweep waits for one; Ctrl-C cancels it."
             )
+        elif time.monotonic() - self._printed_s >= SILENT_S:
+            self._print(f"{done:,} of {of:,} tasks of this round done{_left(self._left_s)}")
+
+    def left(self, left_s: float) -> None:
+        """Keep the time left, which is printed with the next tasks."""
+        self._left_s = left_s
 
     def _print(self, line: str) -> None:
+        self._printed_s = time.monotonic()
         if not self._quiet:
             print(line, file=sys.stderr, flush=True)
 
     def cancel_wanted(self) -> bool:
         """Whether Ctrl-C was pressed."""
         return self._cancelled
+
+
+def _left(left_s: float | None) -> str:
+    return "" if left_s is None else f", about {spoken(left_s)} left"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -61,14 +61,23 @@ def _row(
         "name": variant["name"].replace(" ms", "\u00a0ms"),
         "assumes": case["assumes"],
         "settings": variant["settings"],
-        "figures": [_figure(value, column["unit"]) for value, column in zip(values, columns, strict=True)],
+        "figures": [
+            _figure(value, column["unit"], column["name"] in case["at_least"])
+            for value, column in zip(values, columns, strict=True)
+        ],
         "share": f"{100 * values[0] / most:.0f}" if values[0] is not None else None,
         "words": "as it ran" if kind == "real" else case["difference"],
         "price": case["price_words"],
     }
 
 
-def _figure(value: int | None, unit: str) -> str:
+def _figure(value: int | None, unit: str, at_least: bool) -> str:
     if value is None:
         return "–"
-    return number(value) if unit == "count" else span(value) if value else "0 ms"
+    return (
+        f"{'at least ' if at_least else ''}{number(value)}"
+        if unit == "count"
+        else span(value)
+        if value
+        else "0 ms"
+    )

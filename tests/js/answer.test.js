@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
+import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, recountProgress, recountWords, reducedWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
 import { causeWords } from "../../static/js/model/cause_words.js";
 import { whole } from "../../static/js/model/format.js";
 import { placeInText } from "../../static/js/model/text_place.js";
@@ -9,7 +9,7 @@ import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
 
 const run = (seed, duplicates, more = {}) => ({ run: seed - 1, point: 0, status: "finished", phase_us: (seed - 1) * 50_000, seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, drained_us: 900_000, delivering: 0, by_cause: { ack_hole: duplicates }, ...more });
-const size = { runs: 3, runs_whole: 20, rows: 4_100_000, core_s: 50, beside_core_s: 80, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };
+const size = { runs: 3, rows: 4_100_000, core_s: 50, beside_core_s: 80, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };
 const asked = { type: "asked", from: "a", to: "b", mode: "crash", at_us: 4_000_000, period_us: 1_000_000, beside: "with-slow-acks", size, runs: [{ at_us: 4_000_000 }] };
 const statusOf = (rows, more = {}) => ({ type: "status", state: "running", runs: 6, finished: rows.length, left_s: 12, results: { rows, points: [{ figures: { duplicates: { interval: [7, 31] } } }] }, ...more });
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
@@ -70,8 +70,8 @@ test("progress has the runs and the time left, and a queued question what is mis
   assert.equal(progressWords(queued, 3), "Queued. No worker.");
   const rows_and_seconds = "about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions";
   assert.equal(sizeWords({ ...size, runs: 20 }), `20 runs, ${rows_and_seconds} and what would have helped`);
-  const fast = { ...size, runs: 6, rate: 50_000 };
-  assert.equal(sizeWords(fast), `6 runs instead of 20 because of ${whole(50_000)} messages per second (the interval of the median is about 1.8 times as wide), ${rows_and_seconds} and what would have helped`);
+  const fast = { ...size, runs: 20, rate: 50_000, factor: 8 };
+  assert.equal(sizeWords(fast), `20 runs at 1/8 of the ${whole(50_000)} messages per second, with as much less capacity of the consumers and messages counted times 8 (by how much the answer may differ is measured, too), ${rows_and_seconds} and what would have helped`);
   assert.match(sizeWords({ ...fast, changed_runs: 0 }), /for assumptions; what would have helped is not computed, because a run has too many rows$/);
 });
 
@@ -99,7 +99,26 @@ test("what is assumed is listed with what it costs", () => {
     "Assumed, not entered: no slow acks. If 1 % of the acks were held for 500 ms: 20 duplicates instead of 12 (medians of the same seeds and phases).",
     "The backlog needs 900 ms to drain (median). Another failover within this time would cause more duplicates.",
   ]);
-  assert.match(plain(rule(answer)), /^The median number of duplicates is 7 to 31 with 95 % confidence\. Only 3 runs instead of 20, because the set-up publishes 2 000 messages per second: the interval of the median is about 2\.6 times as wide\. Seeds and phases differ/);
+  assert.match(plain(rule(answer)), /^The median number of duplicates is 7 to 31 with 95 % confidence\. Seeds and phases differ/);
+});
+
+test("runs at a part of the rate are multiplied, and by how much they may differ is named when it is measured", () => {
+  const part = { ...asked, points: ["rate-over-4", "rate-over-8", "with-slow-acks"], size: { ...size, factor: 4 } };
+  const measures = [{ name: "duplicates", unit: "count" }, { name: "lost", unit: "count" }, { name: "outage_us", unit: "us" }];
+  const rows = [1, 2, 3].flatMap((seed) => [run(seed, 10 + seed), run(seed, 5, { point: 1, run: 2 + seed }), run(seed, 6, { point: 2, run: 5 + seed })]);
+  const status = statusOf(rows);
+  const results = { ...status.results, measures, reduced: { factor: 4, may_differ: null } };
+  const answer = [part, { ...status, results }].reduce(foldAnswer, noAnswer());
+  assert.deepEqual(answer.runs.map(({ duplicates, outage_us, by_cause }) => [duplicates, outage_us, by_cause.ack_hole]), [[44, 5_000_000, 44], [48, 5_000_000, 48], [52, 5_000_000, 52]]);
+  assert.deepEqual(answer.beside.map(({ duplicates }) => duplicates), [24, 24, 24]);
+  assert.match(rule(answer), /^The runs have 1\/4 of the .* counted times 4\. By how much the answer may differ .* is measured next/);
+  assert.match(rule(answer), /at that rate 28 to 124 with 95 %/);
+  assert.match(progressWords(answer, 3), /^answered; 3 of 3 runs at half of the rate/);
+  const measured = { factor: 4, may_differ: { duplicates: 7.5, lost: 4, outage_us: 21_000 } };
+  const done = [part, { ...status, results: { ...results, reduced: measured } }].reduce(foldAnswer, noAnswer());
+  assert.match(reducedWords(done), /Medians at the whole rate may differ by 8 duplicates, 21 ms of the delivery gap: /);
+  assert.equal(reducedWords({ ...done, asked }), "");
+  assert.match(whatIfWords({ of: 10, finished: 10, failed: [] }, 4), /counted at 1\/4 of the rate; multiply them by 4/);
 });
 
 test("causes are shares over all runs, the most frequent first", () => {

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from simulator import World
+from simulator.what_if import Rerun, answer, variants
+from spark_reports.html.what_if import what_if
 from spark_reports.protocols.pulsar.html import page, sections
 from tests.scenarios.test_headless import SLOW
 
@@ -69,3 +71,24 @@ def test_what_did_not_happen_to_a_snapshot_by_the_end_is_not_called_never() -> N
     snapshot |= {"used_us": None, "evicted_us": None, "applied_us": None, "ended": None}
     found = text_of(sections.snapshots(run, {**failover, "snapshots": [snapshot], "snapshot_totals": {}}))
     assert found.count("not within 8.000 s") == 3 and "never" not in found
+
+
+def test_what_would_have_helped_says_which_figures_of_which_runs_are_lower_bounds() -> None:
+    scenario = World.open(SLOW).scenario
+    found = variants(scenario, [])[:2]
+
+    def answered(until_us: int) -> dict[str, Any]:
+        outcomes = []
+        for variant in found:
+            rerun = Rerun(variant, scenario.seed, until_us)
+            while rerun.step(1_000_000):
+                pass
+            outcomes.append(rerun.outcome())
+        return answer(scenario, outcomes, done=True)
+
+    early, late = answered(4_400_000), answered(12_000_000)
+    real = early["variants"][0]["cases"][0]
+    assert real["at_least"] == ["duplicates", "redeliveries"]
+    assert f"at least {real['figures']['duplicates']}" in text_of(what_if({"what_if": early}, 0))
+    assert [one["cases"][0]["at_least"] for one in late["variants"]] == [[], []]
+    assert "at least" not in what_if({"what_if": late}, 0)

@@ -148,15 +148,35 @@ def test_a_cluster_that_starts_no_task_is_reported_once(
         listener.tasks(0, 4)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "0 of 12 runs finished"
-    assert len(lines) == 2 and lines[1].startswith(
-        "No task has finished for 20 s. If the cluster has no free"
-    )
+    assert [place for place, line in enumerate(lines) if line.startswith("No task has finished")] == [2]
+    assert lines[2].startswith("No task has finished for 20 s. If the cluster has no free")
     listener = Printed(quiet=False)
     listener.stands(Standing(0, 12, 0))
     listener.stands(Standing(3, 12, 0))
     now[0] = 99.0
     listener.tasks(0, 4)
-    assert len(capsys.readouterr().err.splitlines()) == 2, "later rounds may take long"
+    assert "No task" not in capsys.readouterr().err, "later rounds may take long"
+
+
+def test_a_round_is_never_silent_for_more_than_five_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now, printed = [0.0], [0.0]
+    monkeypatch.setattr(command.time, "monotonic", lambda: now[0])
+    listener = Printed(quiet=False)
+    listener.stands(Standing(0, 4_000, 0, 40.0))
+    capsys.readouterr()
+    for half_seconds in range(1, 81):
+        now[0] = half_seconds / 2
+        listener.left(40.0 - now[0])
+        listener.tasks(half_seconds, 80)
+        if lines := capsys.readouterr().err.splitlines():
+            printed.append(now[0])
+            assert lines == [f"{half_seconds} of 80 tasks of this round done, about {40 - now[0]:.0f} s left"]
+    gaps = [later - before for before, later in zip(printed, printed[1:], strict=False)]
+    assert max(gaps) <= 5 and min(gaps) >= 4 and 40 - printed[-1] < 5
+    Printed(quiet=True).tasks(1, 80)
+    assert capsys.readouterr().err == ""
 
 
 def test_durations_are_printed_in_their_unit() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import timedelta
+from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,10 +20,9 @@ from django.utils import timezone
 from labsite import engine_worker
 from labsite.engine_pool import _run_changed
 from simulator import load_scenario_text
-from simulator.experiments import batches, read_experiment_text, replayed, run_batch
+from simulator.experiments import batches, load_of, read_experiment_text, replayed, run_batch
 from simulator.headless import simulate
 from simulator.what_if import Rerun, answer, variants
-from spark_reports.experiments.so_far import results_so_far
 from tests.visualizer.pages import Page
 from visualizer.experiments import reading as reading_module
 from visualizer.experiments.models import Experiment
@@ -31,7 +31,7 @@ from visualizer.live.wire import Refused
 from visualizer.setups import question as question_module
 from visualizer.setups.form import DEFAULTS, completed, composed
 from visualizer.setups.groups import GROUPS
-from visualizer.setups.question import RUNS, _asked, ask, question_of, runs_at
+from visualizer.setups.question import RUNS, Question, _asked, ask, question_of
 from visualizer.setups.reading import read_form
 
 SMALL = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s"}
@@ -241,31 +241,56 @@ def test_beside_a_form_the_slow_acks_that_it_has_or_has_not_are_tried():
     assert question_of({"yaml": text_of()}).beside == ""
 
 
-def test_above_ten_thousand_messages_a_second_there_are_fewer_runs():
-    assert [runs_at(rate) for rate in (10, 10_000, 20_000, 100_000)] == [20, 20, 10, 6]
-    assert question_of({"query": "rate=20000%2Fs"}).runs == 10
+def at_a_part(monkeypatch: Any, factor: int, **values: str) -> Question:
+    """The question of a small set-up as if its rate were too high, at 1/`factor` of it."""
+    rate = int(values["rate"].removesuffix("/s"))
+    monkeypatch.setattr(question_module, "WHOLE_RATE", 1)
+    monkeypatch.setattr(question_module, "ESTIMATED_RATE", rate / factor)
+    monkeypatch.setattr(question_module, "LEAST_RATE", rate / factor)
+    monkeypatch.setattr(question_module, "ANSWER_CORE_S", 0)
+    found = question_of({"query": urlencode({**SMALL, **values})})
+    assert found.factor == factor
+    return found
 
 
-def test_an_answer_from_fewer_runs_encloses_that_from_all_of_them(monkeypatch):
-    """A set-up that can be answered both ways: six runs instead of twenty, with phases of their own."""
-    figures = []
-    for whole_rate in (question_module.WHOLE_RATE, 1):
-        monkeypatch.setattr(question_module, "WHOLE_RATE", whole_rate)
-        question = question_of({"query": urlencode({**SMALL, "rate": "80/s"})})
-        experiment = read_experiment_text(question.text)
-        mine = [batch for batch in batches(experiment) if batch.point.number == 0]
-        rows = [row for batch in mine for row in run_batch(experiment, batch)]
-        phases_us = [row["phase_us"] for row in rows]
-        evenly_us = [1_000_000 * number // len(rows) for number in range(len(rows))]
-        assert phases_us == evenly_us, "they cover the snapshot period"
-        figures.append((len(rows), results_so_far(experiment, rows)["points"][0]["figures"]["duplicates"]))
-    (many, whole), (few, reduced) = figures
-    assert (many, few) == (RUNS, question_module.RUNS_LEAST)
-    low, high = reduced["interval"]
-    assert low <= whole["median"] <= high, f"{whole} against {reduced}"
-    assert high - low > whole["interval"][1] - whole["interval"][0] > 0, (
-        "and it says so: its interval is wider"
+def test_a_high_rate_is_run_at_a_part_of_it_that_the_estimate_chooses(monkeypatch):
+    question = at_a_part(monkeypatch, 4, rate="400/s", consumers="48")
+    points = read_experiment_text(question.text).points
+    assert [one.values["scenario"] for one in points] == ["rate-over-4", "rate-over-8", "with-slow-acks"]
+    run = load_scenario_text(question.run_text)
+    assert load_of(run).rate == 100 and len(run.consumers) == 12
+    assert _asked(question)["yaml"] == question.run_text
+    size = question_module.size_of(question)
+    assert (size["factor"], size["rate"], size["runs"]) == (4, 400, RUNS)
+    monkeypatch.setattr(question_module, "ANSWER_CORE_S", 10_000)
+    fast = {**SMALL, "rate": "400/s", "consumers": "48"}
+    assert question_of({"query": urlencode(fast)}).factor == 1, "it is fast enough"
+    monkeypatch.setattr(question_module, "WHOLE_RATE", 10_000)
+    monkeypatch.setattr(question_module, "WHOLE_CORE_S", 0)
+    low = question_of({"query": urlencode(fast)})
+    assert low.factor > 1, "a set-up up to ten thousand messages per second is not refused either"
+
+
+def test_an_answer_at_a_part_of_the_rate_equals_the_whole_one_within_what_it_says(monkeypatch):
+    """A set-up that can be computed both ways, at the whole rate and at half of it."""
+    values = {"rate": "1000/s", "consumers": "24", "processing": "18ms", "queue": "20", "end": ""}
+    values |= {"at": "", "after": "500ms", "period": "500"}
+    whole = read_experiment_text(question_of({"query": urlencode(values)}).text)
+    part = read_experiment_text(at_a_part(monkeypatch, 2, **values).text)
+    of_whole, of_part = (
+        [row for one in batches(read) if one.point.number < points for row in run_batch(read, one)]
+        for read, points in ((whole, 1), (part, 2))
     )
+    assert {row["status"] for row in [*of_whole, *of_part]} == {"finished"}
+    differs = question_module.may_differ(part, of_part)
+    assert question_module.may_differ(part, of_part[:-1]) is None, "not before all runs are there"
+    assert question_module.may_differ(whole, of_whole) is None
+    mine = [row for row in of_part if row["point"] == 0]
+    for name, times in (("duplicates", 2), ("stranded", 2), ("outage_us", 1), ("drained_us", 1)):
+        at_whole = median(row[name] for row in of_whole)
+        at_part = times * median(row[name] for row in mine)
+        assert abs(at_part - at_whole) <= differs[name], (name, at_whole, at_part, differs[name])
+    assert differs["duplicates"] < median(row["duplicates"] for row in of_whole), "it says something"
 
 
 def test_what_a_run_cannot_hold_is_said_before_anything_runs(monkeypatch):
@@ -279,7 +304,7 @@ def test_what_a_run_cannot_hold_is_said_before_anything_runs(monkeypatch):
     monkeypatch.setattr(question_module, "ROWS_MAX", int(rows) - 1)
     with pytest.raises(Refused, match=r"A run has about [0-9,]+ rows, of at most [0-9,]+") as refused:
         question_module.size_of(question)
-    assert "lower rate" in refused.value.hint
+    assert "highest rate of this set-up that can be answered is about 3" in refused.value.hint
     monkeypatch.setattr(reading_module, "CORE_SECONDS_MOST", 0.001)
     reading_module._read.cache_clear()
     with pytest.raises(Refused, match="minutes of one core") as refused:

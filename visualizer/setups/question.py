@@ -4,24 +4,36 @@ Rules: run N has seed N, and its failover, everything after it and its end are l
 the snapshot period. With constant latencies twenty seeds could make twenty equal runs, and the number of
 duplicates depends mainly on the age of the last snapshot; so the runs sample that age evenly. What the form
 assumes is run beside it, with the same seeds and phases, after the answer. What would have helped in one of
-the runs follows (`labsite/engine_worker.py`).
+the runs follows (`labsite/engine_worker.py`). A set-up that would take too long is run at a part of its rate
+with as much smaller a number of consumers, and counts are multiplied. By how much the answer may differ is
+measured for each set-up: it is run again at half of that rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from django.urls import reverse
 
 from simulator import ENGINE_VERSION, ROWS_MAX, Scenario, format_duration
-from simulator.experiments import Load, first_fault_us, late_measures, load_of, measures_of
+from simulator.experiments import (
+    FINISHED,
+    Load,
+    first_fault_us,
+    late_measures,
+    load_of,
+    measures_of,
+    reduced,
+)
 from simulator.what_if import variants
 from visualizer.experiments.composing import block_of
 from visualizer.experiments.models import Experiment
-from visualizer.experiments.reading import experiment_of
+from visualizer.experiments.reading import CORE_SECONDS_MOST, experiment_of
 from visualizer.experiments.reading import read_text as read_experiment
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
@@ -33,16 +45,31 @@ from visualizer.setups.reading import NO_FAILURE, Failure, Reading, read_text, v
 from visualizer.tasks.models import WAITING, TaskState
 from visualizer.tasks.owned import Quotas, check_waiting
 
+if TYPE_CHECKING:
+    from simulator.experiments import Experiment as Planned
+
 RUNS = 20
 
-RUNS_LEAST = 6
-"""The fewest runs whose smallest and largest values enclose the median with 95 % confidence."""
-
 WHOLE_RATE = 10_000
-"""Messages per second up to which all twenty runs are made. Above it there are fewer.
+"""Messages per second up to which a set-up is run as it is, if that takes less than `WHOLE_CORE_S`."""
 
-Runs with more rows than those of a lab are not made, and the page says so before anything is run.
-"""
+WHOLE_CORE_S = 500.0
+"""Most estimated seconds of one core for the twenty runs of a set-up up to `WHOLE_RATE`."""
+
+ANSWER_CORE_S = 60.0
+"""Most estimated seconds of one core for the twenty runs above `WHOLE_RATE`: half a minute of two cores."""
+
+ESTIMATED_RATE = 5_000
+"""Messages per second at which the time of a higher rate is estimated, so that this takes about a second."""
+
+LEAST_RATE = 2_000
+"""Messages per second to which a rate is reduced at most: below, a backlog fits into one receiver queue."""
+
+DIFFERS_LEAST = 0.03
+"""What a figure may differ at least: where both rates could be run, small differences were not regular."""
+
+PART = "rate-over-"
+"""Begins the name of a scenario at a part of its rate; the divisor follows."""
 
 KEPT = 200
 """Most answers that are kept, a few KB each, so that a shared link is answered at once."""
@@ -66,13 +93,17 @@ CHANGED_COST = 2
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A set-up to be answered: its scenario, the experiment's text, and what is tried beside it."""
+    """A set-up to be answered: its scenario, the experiment's text, and what is tried beside it.
+
+    Its runs have 1/`factor` of its rate, and `run_text` is the scenario that they have.
+    """
 
     scenario: Scenario
     failure: Failure
     text: str
-    runs: int
     beside: str = ""
+    factor: int = 1
+    run_text: str = ""
 
     @property
     def load(self) -> Load | None:
@@ -121,27 +152,99 @@ def _question(reading: Reading, beside_text: str, beside: str) -> Question:
         )
         raise Refused("no-failure", NO_FAILURE, hint)
     scenario = reading.scenario
+    texts = {AS_ENTERED: reading.text, **({beside: beside_text} if beside else {})}
+    tried = read_text(beside_text).scenario if beside else None
+
+    def text_at(factor: int) -> str:
+        if factor == 1:
+            return _experiment_text(scenario, texts)
+        parts = {f"{PART}{each}": _reduced_text(scenario, each) for each in (factor, 2 * factor)}
+        return _experiment_text(
+            scenario, parts | ({} if tried is None else {beside: _reduced_text(tried, factor)})
+        )
+
+    factor = _factor(scenario, bool(beside), text_at)
+    run_text = reading.text if factor == 1 else _reduced_text(scenario, factor)
+    return Question(scenario, reading.failure, text_at(factor), beside, factor, run_text)
+
+
+def _experiment_text(scenario: Scenario, texts: Mapping[str, str]) -> str:
+    """The text of the experiment that compares these scenarios, by name."""
     late = late_measures(scenario)
     names = [one.name for one in measures_of(scenario) if one.name not in late]
-    load = load_of(scenario)
-    runs = RUNS if load is None else runs_at(load.rate)
     lines = [
         "format: 1",
         "name: my-set-up",
         f"measures: [{', '.join(names)}]",
-        f"seeds: {runs}",
+        f"seeds: {RUNS}",
         "phases: by-seed",
     ]
-    if beside:
-        lines += ["scenario:", *block_of(AS_ENTERED, reading.text, 1), *block_of(beside, beside_text, 1)]
+    if len(texts) == 1:
+        lines += block_of("scenario", next(iter(texts.values())), 0)
     else:
-        lines += block_of("scenario", reading.text, 0)
-    return Question(scenario, reading.failure, "\n".join([*lines, ""]), runs, beside)
+        lines.append("scenario:")
+        for name, text in texts.items():
+            lines += block_of(name, text, 1)
+    return "\n".join([*lines, ""])
 
 
-def runs_at(rate: float) -> int:
-    """How many runs are made of a set-up with so many messages per second."""
-    return RUNS if rate <= WHOLE_RATE else max(RUNS_LEAST, round(RUNS * WHOLE_RATE / rate))
+def _reduced_text(scenario: Scenario, factor: int) -> str:
+    found = reduced(scenario, factor)
+    return "" if found is None else found.canonical_text
+
+
+def _factor(scenario: Scenario, beside: bool, text_at: Callable[[int], str]) -> int:
+    """By what the rate is divided: the least power of two with which the twenty runs are short enough.
+
+    The time is estimated at about `ESTIMATED_RATE` and is nearly proportional to the rate.
+    """
+    load = load_of(scenario)
+    if load is None:
+        return 1
+    rate, above = load.rate, load.rate > WHOLE_RATE
+    possible = [1]
+    while rate / (2 * possible[-1]) >= LEAST_RATE and reduced(scenario, 4 * possible[-1]) is not None:
+        possible.append(2 * possible[-1])
+    tried = next((each for each in possible if rate / each <= ESTIMATED_RATE or not above), possible[-1])
+    core_s = tried * read_experiment(text_at(tried)).cost.core_s * _share(beside, tried)
+    most_s = ANSWER_CORE_S if above else WHOLE_CORE_S
+    return next((each for each in possible if core_s / each <= most_s), possible[-1])
+
+
+def _share(beside: bool, factor: int) -> float:
+    """The share that the answer's own runs have in the time of all: those at half of the rate take half."""
+    return 1 / (1 + beside + (0.5 if factor > 1 else 0))
+
+
+def factor_of(experiment: Planned) -> int:
+    """By what the rate of a stored answer was divided; 1 if it was run as entered."""
+    name = experiment.points[0].values.get("scenario", "")
+    return int(name.removeprefix(PART)) if name.startswith(PART) else 1
+
+
+def may_differ(experiment: Planned, rows: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+    """By how much each figure's median may differ from that at the whole rate, in units of the whole.
+
+    It is the difference that halving the rate once more makes, for each halving that the whole rate is away
+    and once more, and at least `DIFFERS_LEAST` of the figure and one message of the runs. None before those
+    runs are finished, and for a whole rate.
+    """
+    factor = factor_of(experiment)
+    done = [
+        [row for row in rows if row["point"] == number and row["status"] == FINISHED] for number in (0, 1)
+    ]
+    if factor == 1 or min(map(len, done)) < len(experiment.seeds):
+        return None
+    found = {}
+    for one in experiment.measures:
+        values = [[row[one.name] for row in runs if row[one.name] is not None] for runs in done]
+        if not all(values):
+            continue
+        times = (1, 1) if one.unit == "us" else (factor, 2 * factor)
+        whole, half = (each * median(known) for each, known in zip(times, values, strict=True))
+        least = 0 if one.unit == "us" else factor
+        found[one.name] = max(least, DIFFERS_LEAST * whole, (1 + math.log2(factor)) * abs(whole - half))
+    return found
 
 
 def size_of(question: Question) -> dict[str, Any]:
@@ -149,28 +252,38 @@ def size_of(question: Question) -> dict[str, Any]:
 
     `beside_core_s` is for what follows it: the runs for the assumptions, and those of what would have helped.
     """
-    reading = read_experiment(question.text)
+    reading, load = read_experiment(question.text), question.load
     if reading.experiment is None:
         problem = reading.problems[0]
-        hint = SMALLER if problem["path"] == "estimated time" else problem["hint"]
-        raise Refused("too-large", f"{problem['path']}: {problem['message']}.", hint)
-    share = question.runs / reading.experiment.runs
-    each_s, rows = (whole / reading.experiment.runs for whole in (reading.cost.core_s, reading.cost.rows))
+        if problem["path"] != "estimated time":
+            raise Refused("too-large", f"{problem['path']}: {problem['message']}.", problem["hint"])
+        share = CORE_SECONDS_MOST / reading.cost.core_s
+        raise Refused("too-large", f"estimated time: {problem['message']}.", _smaller(question, share))
+    share = _share(bool(question.beside), question.factor)
+    each_s, rows = (whole * share / RUNS for whole in (reading.cost.core_s, reading.cost.rows))
     if rows > ROWS_MAX:
-        raise Refused("too-large", f"A run has about {rows:,.0f} rows, of at most {ROWS_MAX:,}.", SMALLER)
+        words = f"A run has about {rows:,.0f} rows, of at most {ROWS_MAX:,}."
+        raise Refused("too-large", words, _smaller(question, ROWS_MAX / rows))
     changed_runs = CHANGED_COST * len(variants(question.scenario, [])) if rows <= ROWS_MOST else 0
-    load = question.load
     return {
-        "runs": question.runs,
-        "runs_whole": RUNS,
-        "rows": round(reading.cost.rows * share),
-        "core_s": reading.cost.core_s * share,
+        "runs": RUNS,
+        "factor": question.factor,
+        "rows": round(RUNS * rows),
+        "core_s": RUNS * each_s,
         "changed_runs": changed_runs,
-        "beside_core_s": each_s * (reading.experiment.runs - question.runs + changed_runs),
+        "beside_core_s": reading.cost.core_s - RUNS * each_s + each_s * changed_runs,
         "rate": None if load is None else round(load.rate),
         "capacity": None if load is None or load.capacity is None else round(load.capacity),
         "utilisation": None if load is None else round(load.utilisation, 3),
     }
+
+
+def _smaller(question: Question, share: float) -> str:
+    """What would be right: the highest rate that can be answered, where a lower one helps."""
+    if question.load is None:
+        return SMALLER
+    highest = math.floor(question.load.rate * share / 10) * 10
+    return f"The highest rate of this set-up that can be answered is about {highest:,} messages/s. {SMALLER}"
 
 
 def ask(question: Question, site: str) -> dict[str, Any]:
@@ -219,9 +332,11 @@ def _asked(question: Question) -> dict[str, Any]:
         "to": failure.target,
         "mode": failure.mode,
         "at_us": failure.at_us,
-        "period_us": later[1] * question.runs,
+        "period_us": later[1] * RUNS,
         "until_us": question.scenario.until_us,
+        "points": [one.values.get("scenario", "") for one in experiment.points],
         "beside": question.beside,
+        "yaml": question.run_text,
         "runs": runs,
     }
 

@@ -9,6 +9,7 @@
  * @property {any[]} beside the runs of what is tried beside it, with the same seeds
  * @property {any} point the median of each figure with its 95 % interval, as the server computes them
  * @property {any} what_if what would have helped in one of the runs, so far
+ * @property {{factor: number, may_differ: Record<string, number> | null} | null} reduced what the rate of the runs was divided by, and by how much medians may differ
  * @property {any} status how far the worker is: words, note, left_s
  * @property {{error: string, hint: string} | null} error
  */
@@ -16,7 +17,7 @@
 import { halves, seconds, span, whole } from "./format.js";
 
 /** @returns {Answer} */
-export const noAnswer = () => ({ state: "none", asked: null, runs: [], beside: [], point: null, what_if: null, status: null, error: null });
+export const noAnswer = () => ({ state: "none", asked: null, runs: [], beside: [], point: null, what_if: null, reduced: null, status: null, error: null });
 
 /** @returns {Answer} */
 export function foldAnswer(answer, message) {
@@ -30,10 +31,22 @@ export function foldAnswer(answer, message) {
 /** Adds the finished runs of a status: those of the set-up as entered, and those of what is tried beside it. */
 function withStatus(answer, status) {
   if (!status.results) return { ...answer, status };
-  const rows = (status.results.rows ?? []).filter((row) => row.status === "finished");
+  const factor = answer.asked.size.factor ?? 1;
+  const counts = (status.results.measures ?? []).filter(({ unit }) => unit === "count").map(({ name }) => name);
+  const rows = (status.results.rows ?? []).filter((row) => row.status === "finished").map((row) => atWholeRate(row, counts, factor));
   const known = new Set(answer.runs.map((run) => run.run));
   const fresh = rows.filter((row) => row.point === 0 && !known.has(row.run)).map((row) => runFrom(answer.asked, row));
-  return { ...answer, status, point: status.results.points?.[0] ?? null, what_if: status.results.what_if ?? null, runs: [...answer.runs, ...fresh], beside: rows.filter((row) => row.point === 1) };
+  const place = answer.asked.points?.indexOf(answer.asked.beside) ?? 1;
+  const { points, what_if, reduced } = status.results;
+  return { ...answer, status, point: points?.[0] ?? null, what_if: what_if ?? null, reduced: reduced ?? null, runs: [...answer.runs, ...fresh], beside: rows.filter((row) => row.point === place) };
+}
+
+/** A run at a part of the rate, with its counts multiplied; times stay. */
+function atWholeRate(row, counts, factor) {
+  if (factor === 1) return row;
+  const times_factor = (found) => Object.fromEntries(Object.entries(found).map(([name, value]) => [name, value === null ? null : value * factor]));
+  const figures = Object.fromEntries(counts.filter((name) => name in row).map((name) => [name, row[name]]));
+  return { ...row, ...times_factor(figures), by_cause: times_factor(row.by_cause) };
 }
 
 /** A run of the answer, from its row: the instant of its failover is that of the first one, later by its phase. */
@@ -46,11 +59,12 @@ export const isAnswered = ({ asked, runs }) => asked !== null && runs.length >= 
 export const whatIfTitle = ({ seed }) => `What would have helped${seed === null ? "" : ` in the run with the most duplicates (seed ${seed})`}`;
 
 /** @returns {string} how far the changed runs are, and why some are missing */
-export function whatIfWords({ of, finished, failed }) {
+export function whatIfWords({ of, finished, failed }, factor = 1) {
   if (!of && failed.length) return `Not computed: ${failed.join("; ")}.`;
+  const part = factor > 1 ? ` Its messages are counted at 1/${factor} of the rate; multiply them by ${factor} for the whole rate.` : "";
   const one = "This is one of the runs. In another one, whose failover comes at another time since the last snapshot, a change may help more or less.";
   const missing = failed.length ? ` Not every change could be run again: ${failed.join("; ")}.` : "";
-  return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${missing}`;
+  return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${part}${missing}`;
 }
 
 /** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm; the sentence names none with `dots_only`. */
@@ -143,14 +157,26 @@ export function causesOf(runs) {
 }
 
 /** @returns {string} how the runs differ from each other, as a text */
-export function rule({ asked, point, runs }) {
-  const interval = point?.figures?.duplicates?.interval;
-  const enclosed = interval && isAnswered({ asked, runs }) ? `The median number of duplicates is ${whole(interval[0])} to ${whole(interval[1])} with 95 % confidence. ` : "";
-  const fewer = asked.size.runs < asked.size.runs_whole ? `Only ${asked.size.runs} runs instead of ${asked.size.runs_whole}, because the set-up publishes ${whole(asked.size.rate)} messages per second: the interval of the median is about ${times(asked.size.runs_whole / asked.size.runs)} times as wide. ` : "";
-  return `${enclosed}${fewer}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed (other random traffic) and moves them ${span(asked.period_us / asked.runs.length)} later in the snapshot period (${span(asked.period_us)}).`;
+export function rule({ asked, point, runs, reduced = null }) {
+  const interval = point?.figures?.duplicates?.interval?.map((value) => value * (asked.size.factor ?? 1));
+  const of = reduced ? "at that rate " : "";
+  const enclosed = interval && isAnswered({ asked, runs }) ? `The median number of duplicates is ${of}${whole(interval[0])} to ${whole(interval[1])} with 95 % confidence. ` : "";
+  return `${reducedWords({ asked, reduced, runs })}${enclosed}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed (other random traffic) and moves them ${span(asked.period_us / asked.runs.length)} later in the snapshot period (${span(asked.period_us)}).`;
 }
 
-const times = (ratio) => (Math.sqrt(ratio)).toFixed(1);
+/** The figures whose possible difference is named, with the words after a number. */
+const MAY_DIFFER = [["duplicates", "duplicates"], ["lost", "lost"], ["redeliveries", "redelivered"], ["outage_us", "of the delivery gap"], ["drained_us", "until the backlog was acked"]];
+
+/** @returns {string} what was reduced, and by how much the medians may differ from those at the whole rate */
+export function reducedWords({ asked, reduced, runs }) {
+  const { factor = 1, rate } = asked.size;
+  if (factor === 1) return "";
+  const what = `The runs have 1/${factor} of the ${whole(rate)} messages per second and as much less capacity of the consumers; their messages are counted times ${factor}. `;
+  if (!reduced?.may_differ) return `${what}By how much the answer may differ from that at the whole rate is measured next, at half of this rate. `;
+  const named = MAY_DIFFER.filter(([name]) => reduced.may_differ[name] !== undefined && (name === "duplicates" || spreadOf(runs, name)?.median > 0));
+  const words = named.map(([name, says]) => `${name.endsWith("_us") ? shortSpan(Math.ceil(reduced.may_differ[name])) : whole(Math.ceil(reduced.may_differ[name]))} ${says}`);
+  return `${what}Medians at the whole rate may differ by ${words.join(", ")}: the runs were repeated at half of this rate, and the difference counts once for each halving of the whole rate and once more, at least 3 % of the figure. `;
+}
 
 /**
  * @param {Answer} answer
@@ -197,7 +223,8 @@ export function progressWords(answer, total) {
 }
 
 /** What is run after the answer. */
-function afterwards({ asked, beside, what_if }, total) {
+function afterwards({ asked, beside, what_if, reduced, status }, total) {
+  if (asked.size.factor > 1 && !reduced?.may_differ) return `${Math.min(total, Math.max(0, status.finished - total))} of ${total} runs at half of the rate, for how much the answer may differ`;
   if (asked.beside && beside.length < total) return `${beside.length} of ${total} runs for the assumptions`;
   return `${what_if?.finished ?? 0} of ${what_if?.of ?? 0} runs for what would have helped`;
 }
@@ -207,10 +234,10 @@ function afterwards({ asked, beside, what_if }, total) {
  * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[]}} Recount
  */
 
-/** @param {Recount | null} recount @param {string} refused why there is none @returns {string} the result, for the attachment */
-export function recountWords(recount, refused) {
+/** @param {Recount | null} recount @param {string} refused why there is none @param {number} factor by which the rate was divided @returns {string} the result, for the attachment */
+export function recountWords(recount, refused, factor = 1) {
   if (refused) return `Not counted again by Spark: ${refused}`;
-  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same.`;
+  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same.${factor > 1 ? ` Its tables have the messages of the runs, at 1/${factor} of the rate.` : ""}`;
   if (recount?.state === "failed") return `${recount.words} ${recount.hint}`;
   return "Not counted again by Spark yet.";
 }
@@ -224,11 +251,11 @@ export function recountProgress(recount, refused) {
 const leftWords = (left_s) => (left_s === null || left_s === undefined ? "" : `, about ${Math.max(1, Math.round(left_s))} s left`);
 
 /** @returns {string} what the answer takes: "20 runs, about 4.1 million rows, about 25 s on 2 cores, then about 40 s for assumptions and what would have helped" */
-export function sizeWords({ runs, runs_whole, rate, rows, core_s, beside_core_s, changed_runs, cores }) {
+export function sizeWords({ runs, factor = 1, rate, rows, core_s, beside_core_s, changed_runs, cores }) {
   const large = rows >= 1e6 ? `${(rows / 1e6).toFixed(1)} million` : `${Math.round(rows / 1000)} thousand`;
   const follows = changed_runs === 0 ? "assumptions; what would have helped is not computed, because a run has too many rows" : "assumptions and what would have helped";
   const after = `, then about ${Math.max(1, Math.round(beside_core_s / cores))} s for ${follows}`;
-  const fewer = runs < runs_whole ? ` instead of ${runs_whole} because of ${whole(rate)} messages per second (the interval of the median is about ${times(runs_whole / runs)} times as wide)` : "";
+  const part = factor > 1 ? ` at 1/${factor} of the ${whole(rate)} messages per second, with as much less capacity of the consumers and messages counted times ${factor} (by how much the answer may differ is measured, too)` : "";
   const seconds_left = Math.max(1, Math.round(core_s / Math.min(cores, runs)));
-  return `${runs} runs${fewer}, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
+  return `${runs} runs${part}, about ${large} rows, about ${seconds_left} s on ${cores} ${cores === 1 ? "core" : "cores"}${after}`;
 }

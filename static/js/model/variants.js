@@ -20,6 +20,7 @@
  * @property {string} difference in words
  * @property {boolean} helps
  * @property {string | null} assumes why the change is no advice, such as an assumption that was not true in the run
+ * @property {string[]} [at_least] the figures that are lower bounds, because the case still delivered at the end of its run
  * @property {string} price_words additional costs, empty for none
  * @property {"real" | "changed" | "same" | "assumed"} group
  */

@@ -112,7 +112,7 @@ export function makeNumberTable(document, root, onOpen) {
         element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, head))]),
         element(document, "tbody", {}, runs.map((run) => rowOf(run, figures))),
       );
-      setText(command_line, `On the command line, for seed 2: ${commandLine(asked.runs[1])}`);
+      setText(command_line, `On the command line, for seed 2: ${commandLine(asked.runs[1])}${asked.size.factor > 1 ? ` (with the YAML of the run opened as a lab, at 1/${asked.size.factor} of the rate)` : ""}`);
     },
   };
 }

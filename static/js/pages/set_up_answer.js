@@ -31,7 +31,7 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
   let [asked_yaml, leave] = [null, null];
   const [size, below] = [makeSize({ window, requests, address: root.dataset.size, getQuestion, onChange: () => draw() }), makeBelow(document, root)];
   const progress = makeProgress(root, ask, cancel);
-  const open = (seed) => onOpen({ ...runOf(answer, seed), yaml: asked_yaml });
+  const open = (seed) => onOpen({ ...runOf(answer, seed), yaml: answer.asked.yaml ?? asked_yaml });
   const runs = makeRuns(document, root, { runs: () => answer.runs, onOpen: open });
   const numbers = makeNumberTable(document, root, open);
   new window.ResizeObserver(() => draw()).observe(runs.plots);
@@ -124,12 +124,12 @@ function makeWhatIf(document, root) {
   const [section, title, content, words] = ["what-if", "what-if-title", "what-if-table", "what-if-words"].map((name) => required(root, `[data-part=${name}]`));
   let drawn = null;
   return {
-    draw({ what_if }) {
+    draw({ what_if, asked }) {
       section.hidden = !what_if?.variants.length && !what_if?.failed.length;
       if (section.hidden || what_if === drawn) return;
       drawn = what_if;
       setText(title, whatIfTitle(what_if));
-      setText(words, whatIfWords(what_if));
+      setText(words, whatIfWords(what_if, asked.size.factor));
       const ordered = what_if.order.length ? inOrder(what_if, 0) : null;
       content.replaceChildren(...(ordered ? [...headline(document, what_if, ordered), table(document, what_if, ordered, null)] : []));
     },

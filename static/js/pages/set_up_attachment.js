@@ -39,7 +39,7 @@ export function makeAttachment({ document, root, window, requests, isForm, getUr
     await recount.ask();
     const part = (title, text) => [element(document, "h3", { text: title }), element(document, "p", { text })];
     printed.replaceChildren(
-      ...helps(document, getAnswer().what_if),
+      ...helps(document, getAnswer()),
       ...(isForm() ? part("Set-up", setUpWords(root)) : part("Set-up", "The scenario is in the appendix.")),
       ...part("Checked", recount.words()),
       ...part("Repeat it", `python -m spark_reports sweep experiment.yaml --out results, with experiment.yaml from ${window.location.origin}${getUrl()}download/yaml/`),
@@ -87,13 +87,13 @@ function makeRecount({ document, root, window, requests, getUrl, getAnswer }) {
     setText(progress, recountProgress(status, refused));
     progress.classList.toggle("harm-text", status?.state === "failed");
     section.hidden = status?.state !== "done" && status?.state !== "failed";
-    setText(result, recountWords(status, refused));
+    setText(result, recountWords(status, refused, getAnswer().asked?.size.factor));
     table.replaceChildren(...(status?.state === "done" ? tableOf(document, getAnswer().runs, status.figures) : []));
   }
 
   return {
     /** The result, and the address of the report while there is one. */
-    words: () => [recountWords(found.status, found.refused), ...(found.status ? [`Its report: ${window.location.origin}${found.status.url}`] : [])].join(" "),
+    words: () => [recountWords(found.status, found.refused, getAnswer().asked?.size.factor), ...(found.status ? [`Its report: ${window.location.origin}${found.status.url}`] : [])].join(" "),
     /** Asks for the recount of the present answer, unless it waits, runs or is done. */
     async ask() {
       const url = getUrl();
@@ -113,10 +113,10 @@ function tableOf(document, runs, counted) {
 }
 
 /** What helps most, with the settings to paste. @returns {HTMLElement[]} only the progress, or why there is none, until every change was run */
-function helps(document, what_if) {
+function helps(document, { what_if, asked }) {
   if (!what_if) return [];
   const best = what_if.done && what_if.order.length ? bestInShort(document, inOrder(what_if, 0), what_if, BEST_SHOWN) : [];
-  return [element(document, "h3", { text: whatIfTitle(what_if) }), ...best, element(document, "p", { text: whatIfWords(what_if) })];
+  return [element(document, "h3", { text: whatIfTitle(what_if) }), ...best, element(document, "p", { text: whatIfWords(what_if, asked.size.factor) })];
 }
 
 /** @param {HTMLElement} root @returns {string} the fields of the form with their values; those that choose for themselves are left out */

@@ -7,10 +7,13 @@ import { capitalised, span, whole } from "../model/format.js";
 import { element } from "./dom.js";
 import { headCell } from "./terms.js";
 
+/** @returns {string} a count of a case, "at least 56" while it still delivered at the end of its run */
+const counted = (line, name) => `${line.at_least?.includes(name) ? "at least " : ""}${whole(line.figures[name])}`;
+
 /** @returns {HTMLElement[]} the sentence, and the settings to paste; nothing is recommended before every change has run */
 export function headline(document, answer, { real, best }) {
   const [{ name: first, title }] = answer.columns;
-  const was = `${title}: ${whole(real.figures[first])}`;
+  const was = `${title}: ${counted(real, first)}`;
   const begins = "The same run and failure with one change at a time. ";
   if (!best) return [element(document, "p.lead-in", { text: `${begins}${answer.done ? "No setting helps in this run. " : ""}Unchanged: ${was}.` })];
   const price = best.price_words ? `, at the price of ${best.price_words}` : "";
@@ -40,7 +43,7 @@ export function table(document, answer, { lines, real }, acts) {
 
 function rowOf({ document, acts }, answer, line, real, most) {
   const kind = line.group === "changed" ? "" : line.group;
-  const cells = answer.columns.map(({ name, unit }, at) => figureCell(document, line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
+  const cells = answer.columns.map(({ name, unit }, at) => figureCell(document, { value: line.figures?.[name] ?? null, was: real.figures[name], unit, at_least: line.at_least?.includes(name) }, at ? 0 : most));
   const words = kind === "real" ? "actual run" : line.difference;
   return element(document, `tr${kind ? `.${kind}` : ""}`, {}, [
     element(document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(document, "span.quiet", { text: ` (${line.assumes})` })] : []), ...(line.settings.length ? [placed(document, line.settings)] : [])]),
@@ -52,11 +55,11 @@ function rowOf({ document, acts }, answer, line, real, most) {
 }
 
 /** `most` is the value of a full bar; 0 draws no bar. */
-function figureCell(document, value, was, unit, most) {
+function figureCell(document, { value, was, unit, at_least }, most) {
   const kind = most ? "" : ".detail";
   if (value === null) return element(document, `td${kind}`, { text: "–" });
   const changed = was === null || value === was ? "" : value > was ? ".more" : ".fewer";
-  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "0 ms" });
+  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? `${at_least ? "at least " : ""}${whole(value)}` : value ? span(value) : "0 ms" });
   if (most) {
     const bar = element(document, "span.share", { "aria-hidden": "true" });
     bar.style.width = `${(100 * value) / most}%`;
@@ -71,8 +74,8 @@ export function bestInShort(document, { lines, real }, answer, most) {
   const best = lines.filter(({ group, helps }) => group === "changed" && helps).slice(0, most);
   if (!best.length) {
     const tried = lines.filter(({ group }) => group === "changed" || group === "same").flatMap(({ settings }) => settings);
-    return [element(document, "p", { text: `Unchanged: ${title}: ${whole(real.figures[first])}. No setting helps in this run. Tried:` }), placed(document, tried)];
+    return [element(document, "p", { text: `Unchanged: ${title}: ${counted(real, first)}. No setting helps in this run. Tried:` }), placed(document, tried)];
   }
-  const items = best.map((line) => element(document, "li", {}, [`${capitalised(line.name)}: ${title} ${whole(line.figures[first])} instead of ${whole(real.figures[first])} (${line.difference})${line.price_words ? `, at the price of ${line.price_words}` : ""}.`, placed(document, line.settings)]));
+  const items = best.map((line) => element(document, "li", {}, [`${capitalised(line.name)}: ${title} ${counted(line, first)} instead of ${counted(real, first)} (${line.difference})${line.price_words ? `, at the price of ${line.price_words}` : ""}.`, placed(document, line.settings)]));
   return [element(document, "ul.helps", {}, items)];
 }

@@ -9,8 +9,8 @@ from simulator.protocols.pulsar.views import strategies
 from simulator.system.compared import Case, Compared, Figure, Price, figure_words, per_second
 
 FIGURES = (
-    Figure("duplicates", "duplicates", "duplicates"),
-    Figure("redeliveries", "redelivered", "redelivered"),
+    Figure("duplicates", "duplicates", "duplicates", grows=True),
+    Figure("redeliveries", "redelivered", "redelivered", grows=True),
     Figure("stranded", "not replicated", "not replicated"),
     Figure("lost", "lost", "lost"),
     Figure("outage_us", "delivery gap", "delivery gap", "us"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.pulsar.what_if.closed_form import expected
 from simulator.protocols.pulsar.what_if.load import load_of
+from simulator.protocols.pulsar.what_if.reduced import reduced
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.measured import Failure, Measure, Measured, MeasuredRun
@@ -114,4 +115,5 @@ MEASURED = Measured(
     causes=_causes,
     delivering=_delivering,
     load=load_of,
+    reduced=reduced,
 )
