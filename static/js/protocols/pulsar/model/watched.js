@@ -19,7 +19,7 @@ export function watchedOfLogs(state, selection) {
   const forecast = state.view.forecast?.[subscription];
   const peers = lanes.filter((cluster) => forecast?.to?.[cluster]);
   const target = [selection.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name !== subject && isUp(state, name)) ?? null;
-  return { topic, subscription, subject, target, clusters, lanes, peers };
+  return { topic, subscription, subject, target, clusters, lanes, peers, curve: { name: subscription, peer: target, words: (peer) => `in ${peer}` } };
 }
 
 /** The target of the next failover that the scenario has planned. */
