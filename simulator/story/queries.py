@@ -10,7 +10,6 @@ from simulator.counting.results import CountedRun, LazyList
 from simulator.story.step import StoryStep
 from simulator.trace.trace import Trace
 
-
 BURSTS = 400
 """Parts of a run in which duplicates are counted for the time axes: a few pixels of a slider each."""
 
@@ -84,9 +83,10 @@ def bursts_of(duplicates: Sequence[Any], end_us: int) -> list[dict[str, Any]]:
     Returns [{"from_us", "until_us", "cause", "count"}] with the first and the last delivery of each.
     """
     width_us = max(1, -(-(end_us + 1) // BURSTS))
-    lazy = isinstance(duplicates, LazyList)
-    instants = duplicates.column("at_us") if lazy else [one.at_us for one in duplicates]
-    causes = duplicates.column("cause") if lazy else [one.cause for one in duplicates]
+    if isinstance(duplicates, LazyList):
+        instants, causes = duplicates.column("at_us"), duplicates.column("cause")
+    else:
+        instants, causes = [one.at_us for one in duplicates], [one.cause for one in duplicates]
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for at_us, cause in sorted(zip(map(int, instants), causes, strict=True)):
         burst = found.setdefault(

@@ -17,7 +17,14 @@ from urllib.parse import parse_qsl
 from django.urls import reverse
 
 from simulator import ENGINE_VERSION, ROWS_MAX, Scenario, format_duration
-from simulator.experiments import Load, first_fault_us, late_measures, load_of, measures_of
+from simulator.experiments import (
+    Load,
+    first_fault_us,
+    has_phases,
+    late_measures,
+    load_of,
+    measures_of,
+)
 from simulator.what_if import variants
 from visualizer.experiments.composing import block_of
 from visualizer.experiments.models import Experiment
@@ -118,6 +125,7 @@ def _question(reading: Reading, beside_text: str, beside: str) -> Question:
     if reading.failure is None:
         hint = (
             "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, mode: crash}"
+            " or - {at: 30s, do: leader.crash, group: …}"
         )
         raise Refused("no-failure", NO_FAILURE, hint)
     scenario = reading.scenario
@@ -130,7 +138,7 @@ def _question(reading: Reading, beside_text: str, beside: str) -> Question:
         "name: my-set-up",
         f"measures: [{', '.join(names)}]",
         f"seeds: {runs}",
-        "phases: by-seed",
+        *(["phases: by-seed"] if has_phases(scenario) else []),
     ]
     if beside:
         lines += ["scenario:", *block_of(AS_ENTERED, reading.text, 1), *block_of(beside, beside_text, 1)]
@@ -218,8 +226,9 @@ def _asked(question: Question) -> dict[str, Any]:
         "from": failure.source,
         "to": failure.target,
         "mode": failure.mode,
+        "fault": failure.fault,
         "at_us": failure.at_us,
-        "period_us": later[1] * question.runs,
+        "period_us": later[1] * question.runs,  # 0: the runs have no phases
         "until_us": question.scenario.until_us,
         "beside": question.beside,
         "runs": runs,

@@ -124,12 +124,12 @@ function makeWhatIf(document, root) {
   const [section, title, content, words] = ["what-if", "what-if-title", "what-if-table", "what-if-words"].map((name) => required(root, `[data-part=${name}]`));
   let drawn = null;
   return {
-    draw({ what_if }) {
+    draw({ asked, what_if }) {
       section.hidden = !what_if?.variants.length && !what_if?.failed.length;
       if (section.hidden || what_if === drawn) return;
       drawn = what_if;
       setText(title, whatIfTitle(what_if));
-      setText(words, whatIfWords(what_if));
+      setText(words, whatIfWords(what_if, asked?.fault));
       const ordered = what_if.order.length ? inOrder(what_if, 0) : null;
       content.replaceChildren(...(ordered ? [...headline(document, what_if, ordered), table(document, what_if, ordered, null)] : []));
     },

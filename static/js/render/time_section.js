@@ -40,7 +40,7 @@ export function makeTimeSection(root, on, plotly, risk_curve, diagram) {
   const canvas = required(section, "canvas[data-part=spacetime]");
   const chart = required(section, "[data-part=curve]");
   const caption = required(section, "[data-part=curve-caption]");
-  const [lead, rest, others] = ["curve-lead", "curve-rest", "curve-others"].map((name) => required(section, `[data-part=${name}]`));
+  const write = captionOf(section);
   const note = required(section, "[data-part=time-note]");
   const curve = makeCurve(chart, plotly);
   let window = null;
@@ -85,10 +85,7 @@ export function makeTimeSection(root, on, plotly, risk_curve, diagram) {
         places = diagram.paint(canvas, state, watched, theme, { ...places_px, window, now_us, furthest_us, landmarks, ratio, shown, points, lit, chosen });
         setText(note, diagram.note(shown));
       }
-      const words = diagram.caption(watched);
-      setText(lead, words.lead);
-      setText(rest, words.rest);
-      setText(others, plane.turned ? "" : words.others);
+      write(diagram.caption(watched), plane.turned);
       caption.hidden = chart.hidden = !diagram.hasCurve(state, watched);
       return curve.update(state, watched, theme, { window, x0, x1, width, height: places_px.curve_px, points }, wall_ms);
     },
@@ -96,6 +93,16 @@ export function makeTimeSection(root, on, plotly, risk_curve, diagram) {
       drawn = "";
       curve.forget();
     },
+  };
+}
+
+/** Writes the caption of the curve; on a narrow page without the other curves. */
+function captionOf(section) {
+  const [lead, rest, others] = ["curve-lead", "curve-rest", "curve-others"].map((name) => required(section, `[data-part=${name}]`));
+  return function write(words, narrow) {
+    setText(lead, words.lead);
+    setText(rest, words.rest);
+    setText(others, narrow ? "" : words.others);
   };
 }
 
