@@ -1,4 +1,4 @@
-"""The forecast of a leader's crash: the messages that would be delivered again after an acknowledgement."""
+"""The forecast of a leader's crash: what would be delivered again after an acknowledgement."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
 import { clustersOf, isUp, lanesOf } from "../../../model/state.js";
 import { subscriptionsOf, topicsOf, topicView } from "./topics.js";
 
-/** @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[]}} see the shell's `model/watched.js` */
+/** @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[], curve: {name: string, peer: string | null, words: (peer: string) => string}}} see the shell's `model/watched.js` */
 export function watchedOfLogs(state, selection) {
   const [clusters, lanes] = [clustersOf(state), lanesOf(state)];
   const topics = topicsOf(state);
