@@ -32,7 +32,7 @@ export function layTapes(tapes, { width, scale: k, turned, top, compact = false 
   const rows = tapes.map((tape) => {
     const strips = 1 + Math.max(1, tape.readers.length);
     // its name, and two lines between for the names of cursors; the number of duplicates is above their bar
-    const words = (turned ? (tall ? 62 : 22) : 0) + (tall && tape.duplicates.length ? 15 * k : 0);
+    const words = (turned ? (tall ? 62 : 22) : 0) + (tall && tape.duplicates.length ? 19 * k : 0);
     const height = words + strips * (body + 1) + (tall ? (isOver(tape) ? 16 : compact ? 22 : 38) * k : 10 * k);
     const room = (x1 - x0) / unit_px;
     const first = Math.max(0, Math.min(firstOf(tape), Math.max(0, tape.length - Math.floor(room))));

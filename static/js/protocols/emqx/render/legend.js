@@ -85,7 +85,7 @@ const CURSORS = [
 
 /** @type {LegendItem[]} */
 const CLIENTS = [
-  { words: "client keeps reading for", term: "keeps reading for", marks: ["ring-client"], says: "The outer ring of a client: how long it keeps reading without a message from its leader.", group: "Leases", width: 18, first: true, draw: (context, { theme }) => ring(context, MIDDLE, 7.4, 0.8, theme.origin[0], 2) },
+  { words: "client keeps reading for", term: "keeps reading for", marks: ["ring-client"], says: "The outer ring of a client: how long it keeps reading without a message from its leader.", group: "Leases", width: 18, draw: (context, { theme }) => ring(context, MIDDLE, 7.4, 0.8, theme.origin[0], 2) },
   { words: "leader drops it in", term: "leader drops it in", marks: ["ring-leader"], says: "The inner ring of a client: how long the leader keeps the client without a message from it. Dashed: only the leader still has it.", group: "Leases", width: 18, draw: (context, { theme }) => ring(context, MIDDLE, 5, 0.6, theme.ink.proto, 1.8) },
   { words: "two readers possible", term: "two readers", marks: ["ring-gap"], says: "The shaded part between the ends of the rings: the leader may have given its streams to another client while this one still reads.", group: "Leases", width: 18, draw: (context, given) => (wedge(context, given), ring(context, MIDDLE, 7.4, 0.8, given.theme.origin[0], 2), ring(context, MIDDLE, 5, 0.45, given.theme.ink.proto, 1.8)) },
   { words: "whole lease", term: "lease", marks: ["ring-whole"], says: "The thin circle is a whole lease; it is dashed while the client is offline.", group: "Leases", width: 18, draw: (context, { theme }) => ring(context, MIDDLE, 7.4, 1, theme.ink.strong, 1, [2, 3]) },
