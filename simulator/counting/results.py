@@ -149,6 +149,10 @@ class LazyList(Sequence):
         places = np.flatnonzero(mine)
         return int(places[0]) if len(places) else None
 
+    def column(self, name: str) -> list[Any]:
+        """One column of all entries, without making them."""
+        return [self._value(name, value) for value in self.columns[name]]
+
     def _value(self, name: str, value: Any) -> Any:
         if name in self.named:
             return self.names[int(value)]

@@ -15,7 +15,8 @@ from simulator.experiments.cost import (
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
-from simulator.experiments.phase import first_fault_us
+from simulator.experiments.phase import first_fault, first_fault_us
+from simulator.experiments.points import has_phases
 from simulator.experiments.runs import (
     FAILED,
     FINISHED,
@@ -48,7 +49,9 @@ __all__ = [
     "batches",
     "cost_of",
     "expected",
+    "first_fault",
     "first_fault_us",
+    "has_phases",
     "late_measures",
     "load_of",
     "made_again",

@@ -6,13 +6,20 @@ from dataclasses import replace
 
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.model import Scenario
+from simulator.scenarios.model import CommandSpec, Scenario
+
+
+def first_fault(scenario: Scenario) -> CommandSpec | None:
+    """The first command that begins a fault or a failover."""
+    faults = protocol_of(scenario).measured.faults
+    found = [spec for spec in scenario.commands if spec.do in faults]
+    return min(found, key=lambda spec: spec.at_us, default=None)
 
 
 def first_fault_us(scenario: Scenario) -> int | None:
     """The instant of the first command that begins a fault or a failover."""
-    faults = protocol_of(scenario).measured.faults
-    return min((spec.at_us for spec in scenario.commands if spec.do in faults), default=None)
+    first = first_fault(scenario)
+    return None if first is None else first.at_us
 
 
 def moved(scenario: Scenario, offset_us: int) -> Scenario:

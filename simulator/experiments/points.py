@@ -84,6 +84,11 @@ class Points:
         return self._fields.placed_in_block(self._root, problem)
 
 
+def has_phases(scenario: Scenario) -> bool:
+    """Whether phases make a difference: a fault can be moved within a period."""
+    return _unmovable(scenario) is None
+
+
 def _unmovable(scenario: Scenario) -> tuple[str, str] | None:
     """What is wrong and what would be right, if phases make no difference in a scenario."""
     declared = protocol_of(scenario).measured

@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from simulator.counting.results import CountedRun
+from simulator.counting.results import CountedRun, LazyList
 from simulator.story.step import StoryStep
 from simulator.trace.trace import Trace
+
+BURSTS = 400
+"""Parts of a run in which duplicates are counted for the time axes: a few pixels of a slider each."""
 
 
 class StoryCase(NamedTuple):
@@ -72,3 +75,23 @@ NO_STORIES = Stories(
     "failovers", "failover", _no_cases, _no_case, _no_case, "", "", _no_case, _no_case, _no_case
 )
 """The stories of a protocol that has none."""
+
+
+def bursts_of(duplicates: Sequence[Any], end_us: int) -> list[dict[str, Any]]:
+    """When the duplicates of a case were delivered, by cause, in at most `BURSTS` parts of the run.
+
+    Returns [{"from_us", "until_us", "cause", "count"}] with the first and the last delivery of each.
+    """
+    width_us = max(1, -(-(end_us + 1) // BURSTS))
+    if isinstance(duplicates, LazyList):
+        instants, causes = duplicates.column("at_us"), duplicates.column("cause")
+    else:
+        instants, causes = [one.at_us for one in duplicates], [one.cause for one in duplicates]
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    for at_us, cause in sorted(zip(map(int, instants), causes, strict=True)):
+        burst = found.setdefault(
+            (at_us // width_us, cause), {"from_us": at_us, "until_us": at_us, "cause": cause, "count": 0}
+        )
+        burst["until_us"] = at_us
+        burst["count"] += 1
+    return list(found.values())

@@ -97,7 +97,7 @@ def test_a_group_is_compared_by_its_own_figures(make_lab):
             "lost",
             "lost, QoS 0",
             "unread at the end",
-            "without a reader",
+            "without a reader, sum of streams",
             "two readers",
             "difference",
             "price",

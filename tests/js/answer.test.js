@@ -174,3 +174,14 @@ test("the recount by Spark is said as it is: not yet, the same, or an internal e
   assert.equal(recountProgress(failed, ""), "Internal error: seed 2. Do not use it.");
   assert.equal(recountWords(failed, ""), "Internal error: seed 2. Do not use it.");
 });
+
+test("a fault of a group is asked about in its own words, with the figures of groups", () => {
+  const failure = { from: "", to: "", mode: "", fault: "leader.crash meters" };
+  assert.equal(sentenceOf(noAnswer(), failure)[0], "After leader.crash meters: how many duplicates?");
+  const asked = { ...failure, at_us: 12e6, period_us: 10e6, runs: [{ at_us: 12e6 }, { at_us: 17e6 }], size: { runs: 2, runs_whole: 2 } };
+  const runs = [30, 34].map((duplicates) => ({ duplicates, lost: 0, redeliveries: 0, unowned_us: 24e6, handovers: 1 }));
+  const said = sentenceOf({ ...noAnswer(), asked, runs }, failure).map((part) => part.harm ?? part.strong ?? part.soft ?? part).join("");
+  assert.equal(said, "After leader.crash meters: 32 duplicates (30 to 34), 24 s without a reader, summed over streams.");
+  assert.match(rule({ ...noAnswer(), asked, runs }), /its fault at 12\.000 s; .* 5 s later in the period \(10 s\)/);
+  assert.match(rule({ ...noAnswer(), asked: { ...asked, period_us: 0 }, runs }), /the fault is at the same instant in every run/);
+});

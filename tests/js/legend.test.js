@@ -27,7 +27,7 @@ const COMPOSED = {
   "protocols/emqx/render/group_dials.js": [...valuesIn("protocols/emqx/render/group_dials.js", /const SHAPE_OF = \{([\s\S]*?)\n\};/, /: "([a-z_]+)"/g), "dot"].map((shape) => `flight-${shape}`),
 };
 
-const SHARED = { pulsar: ["render/cone.js"], emqx: [] };
+const SHARED = { pulsar: ["render/cone.js", "render/time_axes.js"], emqx: ["render/time_axes.js"] };
 
 function drawnBy(protocol) {
   const folder = `protocols/${protocol}/render/`;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, scenario_names
+from simulator.story.queries import bursts_of
 from tests.simulator.random_scenarios import random_scenario
 
 FIGURES = (
@@ -82,3 +83,50 @@ def test_live_figures_of_a_group_equal_the_counted_ones_at_any_instant(at_us):
     assert live_groups(world) == counted_groups(world.summary())
     now = world.view()["groups"]["meters"]["figures"]
     assert now["two_readers_now"] == (2 if at_us == 10_000_000 else 0) and now["unowned_now"] == 0
+
+
+def test_a_view_has_the_duplicates_of_each_stream_as_ranges():
+    world = World.open("groups-two-readers")
+    world.run(9_000_000)
+    assert world.view()["groups"]["meters"]["duplicates"] == {}
+    world.run()
+    group = world.view()["groups"]["meters"]
+    counted = world.counted_whole().groups["meters"].duplicates_list
+    rows = [world.trace.row(one.evidence["delivered"]) for one in counted]
+    offsets = {(row["topic"], row["entry"]) for row in rows}
+    shown = {
+        (stream, offset)
+        for stream, ranges in group["duplicates"].items()
+        for first, after in ranges
+        for offset in range(first, after)
+    }
+    assert shown == offsets and len(shown) == 31
+
+
+def test_the_forecast_of_a_leaders_crash_is_what_the_next_leader_delivers_again():
+    """The leader crashes after a commit; the next one starts from the committed positions."""
+    world = World.open("groups-leader-crash-late")
+    world.run(11_999_999)
+    forecast = world.forecast("meters")["leader"]
+    assert forecast == {
+        "duplicates": world.view()["groups"]["meters"]["repeats"]["leader"]["acknowledged"],
+        "redeliveries": 0,
+    }
+    assert world.view()["forecast"]["meters"] == {"from": "n1", "to": {"leader": forecast}}
+    assert world.forecast("nobody") == {}
+
+
+@pytest.mark.parametrize("name", ["groups-two-readers", "region-down"])
+def test_bursts_are_all_duplicates_by_instant_and_cause(name):
+    world = World.open(name)
+    world.run()
+    counted = world.counted_whole()
+    for case in world.protocol.stories.cases(counted):
+        listed = world.protocol.stories.lists(case)["duplicates"]
+        bursts = bursts_of(listed, world.furthest_us)
+        assert sum(one["count"] for one in bursts) == len(listed) > 0
+        for one in listed:
+            assert any(
+                burst["cause"] == one.cause and burst["from_us"] <= one.at_us <= burst["until_us"]
+                for burst in bursts
+            )

@@ -22,6 +22,7 @@ from labsite.engine_pool import _run_changed
 from simulator import load_scenario_text
 from simulator.experiments import batches, load_of, read_experiment_text, replayed, run_batch
 from simulator.headless import simulate
+from simulator.scenarios.editing import builtin_text
 from simulator.what_if import Rerun, answer, variants
 from tests.visualizer.pages import Page
 from visualizer.experiments import reading as reading_module
@@ -31,8 +32,8 @@ from visualizer.live.wire import Refused
 from visualizer.setups import question as question_module
 from visualizer.setups.form import DEFAULTS, completed, composed
 from visualizer.setups.groups import GROUPS
-from visualizer.setups.question import RUNS, Question, _asked, ask, question_of
-from visualizer.setups.reading import read_form
+from visualizer.setups.question import RUNS, Question, _asked, ask, question_of, size_of
+from visualizer.setups.reading import read_form, read_text
 
 SMALL = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s"}
 INSTANTS = {"at": "20s", "after": "5s", "end": "15s"}
@@ -163,6 +164,7 @@ def test_the_address_contains_the_set_up(client: Client):
         "from": "a",
         "to": "b",
         "mode": "crash",
+        "fault": "",
         "at": "9s",
     }
     assert "a <-> b: {latency: 5ms}" in answer["yaml"]
@@ -182,8 +184,32 @@ def test_problems_of_a_users_text_have_line_and_column(client: Client):
     assert check("a: [").json()["problems"][0]["line"] == 1
     assert check(text_of()).json()["failure"]["to"] == "us-east"
     without = check(text_of().split("commands:")[0]).json()
-    assert without["failure"] is None and "subscription.fail-over" in without["no_failure"]
+    assert without["failure"] is None and "vary its settings under Experiments" in without["no_failure"]
     assert check(7).status_code == 400 and check("x" * 300_000).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "phases"),
+    [
+        ("groups-leader-crash-late", "leader.crash meters", True),
+        ("groups-killed", "session.kill ben", True),
+        ("groups-timers-changed", "", False),
+        ("drifted-partitions", "", False),
+    ],
+)
+@pytest.mark.django_db
+def test_a_users_text_may_have_any_fault_of_any_protocol(name: str, fault: str, phases: bool):
+    text = builtin_text(name)
+    failure = read_text(text).failure
+    assert failure is not None and (failure.fault == fault or not fault)
+    question = question_of({"yaml": text})
+    assert ("phases: by-seed" in question.text) == phases
+    size = size_of(question)
+    assert size["runs"] == 20 and size["rows"] > 0
+    asked = ask(question, "http://testserver")["asked"]
+    assert len(asked["runs"]) == 20 and (asked["period_us"] > 0) == phases
+    instants = [run["at_us"] for run in asked["runs"]]
+    assert len(set(instants)) == (20 if phases else 1) and instants[0] == failure.at_us
 
 
 # --- the question as an experiment

@@ -276,6 +276,7 @@ async def test_a_shared_group_has_lists_and_stories_like_a_failover(hub):
             "redeliveries": counted.redeliveries,
             "lost": 0,
             "groups": shared_groups(counted),
+            "bursts": [{"from_us": 5_000_000, "until_us": 5_000_000, "cause": "chunk_repeated", "count": 5}],
         }
     ]
     assert (await get("failovers/0/duplicates.json?cause=chunk_repeated&limit=2"))[1] == shared_page(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simulator.story.queries import StoryCase
+from simulator.story.queries import StoryCase, bursts_of
 from simulator.what_if import answer
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
@@ -31,7 +31,8 @@ def why_duplicates(session: Session) -> Work:
     def described(number: int, case: StoryCase) -> dict[str, Any]:
         forecast_seq = stories.forecast_seq(case)
         forecast = {} if forecast_seq is None else {"forecast": world.forecast_at(forecast_seq)}
-        return {"number": number, **stories.shown(case), **forecast}
+        bursts = bursts_of(stories.lists(case).get("duplicates", ()), world.furthest_us)
+        return {"number": number, **stories.shown(case), **forecast, "bursts": bursts}
 
     cases = yield in_thread(
         lambda: [described(number, case) for number, case in enumerate(stories.cases(world.counted_whole()))]

@@ -25,6 +25,7 @@ from simulator.experiments import (
     FINISHED,
     Load,
     first_fault_us,
+    has_phases,
     late_measures,
     load_of,
     measures_of,
@@ -149,6 +150,7 @@ def _question(reading: Reading, beside_text: str, beside: str) -> Question:
     if reading.failure is None:
         hint = (
             "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, mode: crash}"
+            " or - {at: 30s, do: leader.crash, group: …}"
         )
         raise Refused("no-failure", NO_FAILURE, hint)
     scenario = reading.scenario
@@ -177,7 +179,7 @@ def _experiment_text(scenario: Scenario, texts: Mapping[str, str]) -> str:
         "name: my-set-up",
         f"measures: [{', '.join(names)}]",
         f"seeds: {RUNS}",
-        "phases: by-seed",
+        *(["phases: by-seed"] if has_phases(scenario) else []),
     ]
     if len(texts) == 1:
         lines += block_of("scenario", next(iter(texts.values())), 0)
@@ -331,8 +333,9 @@ def _asked(question: Question) -> dict[str, Any]:
         "from": failure.source,
         "to": failure.target,
         "mode": failure.mode,
+        "fault": failure.fault,
         "at_us": failure.at_us,
-        "period_us": later[1] * RUNS,
+        "period_us": later[1] * RUNS,  # 0: the runs have no phases
         "until_us": question.scenario.until_us,
         "points": [one.values.get("scenario", "") for one in experiment.points],
         "beside": question.beside,

@@ -11,26 +11,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulator import Scenario, ScenarioError
+from simulator.experiments import first_fault
 from visualizer.labs.definitions import YAML_LIMIT, read_scenario
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
 from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
 
 NO_FAILURE = (
-    "This scenario has no subscription.fail-over among its commands, so there is nothing to count twice; "
-    "add one."
+    "This scenario has no command, so nothing goes wrong in it. Add a fault to commands, such as "
+    "subscription.fail-over or leader.crash, or vary its settings under Experiments."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The first fail-over of a scenario, which the answer is about."""
+    """What the answer is about: a scenario's first fail-over, or else its first fault.
 
-    subscription: str
-    source: str
-    target: str
-    mode: str
+    A `fault` is the command with its names, such as `leader.crash meters`; it is empty for a fail-over, which
+    has a source, a target and a mode.
+    """
+
     at_us: int
+    source: str = ""
+    target: str = ""
+    mode: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,16 @@ class Reading:
 
 def failure_of(scenario: Scenario) -> Failure | None:
     planned = [command for command in scenario.commands if command.do == "subscription.fail-over"]
-    if not planned:
+    if planned:
+        first = min(planned, key=lambda command: command.at_us)
+        given = first.arguments
+        return Failure(first.at_us, given["from"], given["to"], given["mode"])
+    earliest = min(scenario.commands, key=lambda command: command.at_us, default=None)
+    fault = first_fault(scenario) or earliest
+    if fault is None:
         return None
-    first = min(planned, key=lambda command: command.at_us)
-    given = first.arguments
-    return Failure(given["subscription"], given["from"], given["to"], given["mode"], first.at_us)
+    names = [value for value in fault.arguments.values() if isinstance(value, str)]
+    return Failure(fault.at_us, fault=" ".join([fault.do, *names]))
 
 
 def read_text(text: str) -> Reading:

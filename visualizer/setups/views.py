@@ -114,6 +114,7 @@ def _answer(reading: Reading) -> dict[str, Any]:
             "from": failure.source,
             "to": failure.target,
             "mode": failure.mode,
+            "fault": failure.fault,
             "at": format_duration(failure.at_us),
         }
     )

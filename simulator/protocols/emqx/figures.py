@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 
 from pyroaring import BitMap
 
+from simulator.log.ranges import runs
 from simulator.protocols.emqx.protocol import GONE, GRANTED, UNSUBSCRIBING
 from simulator.protocols.emqx.verdicts.groups import percentiles
 from simulator.trace.registry import NULL
+
+MARKED_RANGES_MAX = 200
+"""The most ranges of duplicates of one stream in a view, the newest: more than a tape has pixels for."""
 
 Reader = tuple[str, int]
 """(session, number of the incarnation)."""
@@ -51,6 +55,7 @@ class StreamFigures:
         "latest_end_us",
         "delivered",
         "acknowledged",
+        "repeated",
     )
 
     def __init__(self) -> None:
@@ -63,6 +68,7 @@ class StreamFigures:
         self.latest: Reader | None = None
         self.latest_end_us: int | None = None
         self.delivered, self.acknowledged = BitMap(), BitMap()
+        self.repeated = BitMap()  # delivered after an acknowledgement: the duplicates
 
     @property
     def clients(self) -> int:
@@ -153,6 +159,7 @@ class GroupFigures:
         one = self.stream(stream)
         if offset in one.acknowledged:
             self.duplicates += 1
+            one.repeated.add(offset)
         elif offset in one.delivered:
             self.redeliveries += 1
         else:
@@ -193,6 +200,13 @@ class Figures:
     def read(self, group: str, at_us: int) -> dict[str, Any] | None:
         """A group's figures as of the newest row; None if it was never declared."""
         return self.groups[group].read(at_us) if group in self.groups else None
+
+    def duplicates_of(self, group: str, stream: str) -> list[list[int]]:
+        """The offsets of a stream's duplicates, as the newest ranges [first, after]."""
+        one = self.groups[group].streams.get(stream) if group in self.groups else None
+        return (
+            [] if one is None else [[low, high + 1] for low, high in runs(one.repeated)[-MARKED_RANGES_MAX:]]
+        )
 
     def deliver(self, group: str, stream: str, offset: int) -> None:
         """Count a message delivered to a client."""

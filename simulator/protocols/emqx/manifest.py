@@ -10,6 +10,7 @@ from simulator.protocols.emqx.summary_sections.groups import groups
 from simulator.protocols.emqx.system import build, flights
 from simulator.protocols.emqx.terms import TERMS
 from simulator.protocols.emqx.verdicts.groups import count_groups
+from simulator.protocols.emqx.views.forecasts import movable, to_targets
 from simulator.protocols.emqx.views.live_rows import LIVE_ROWS
 from simulator.protocols.emqx.views.picture import gallery_picture, picture_at
 from simulator.protocols.emqx.views.view import view
@@ -17,7 +18,7 @@ from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
 from simulator.protocols.emqx.what_if.measured import MEASURED
 from simulator.protocols.emqx.what_if.swarm import SWARM_SETTINGS
-from simulator.protocols.manifest import CheckList, Manifest, Pictures
+from simulator.protocols.manifest import CheckList, Forecasts, Manifest, Pictures
 
 MANIFEST = Manifest(
     name=families.EMQX,
@@ -31,6 +32,7 @@ MANIFEST = Manifest(
     compared=COMPARED,
     tables=tables,
     live=LIVE_ROWS,
+    forecasts=Forecasts(to_targets=to_targets, movable=movable),
     pictures=Pictures(gallery_picture, picture_at),
     measured=MEASURED,
     swarm_settings=SWARM_SETTINGS,

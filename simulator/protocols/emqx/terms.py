@@ -62,7 +62,7 @@ TERMS: tuple[TermSection, ...] = (
                     "granted and not read yet. Times are summed over streams; `unowned_us` in JSON."
                 ),
                 LAB,
-                ("streams without a reader",),
+                ("streams without a reader", "without a reader, sum of streams"),
             ),
             Term(
                 "Unassigned", "Granted to no borrower in the leader's table.", "`emqx_ds_shared_sub_leader`"

@@ -59,10 +59,11 @@ export const isAnswered = ({ asked, runs }) => asked !== null && runs.length >= 
 export const whatIfTitle = ({ seed }) => `What would have helped${seed === null ? "" : ` in the run with the most duplicates (seed ${seed})`}`;
 
 /** @returns {string} how far the changed runs are, and why some are missing */
-export function whatIfWords({ of, finished, failed }, factor = 1) {
+export function whatIfWords({ of, finished, failed }, factor = 1, fault = "") {
   if (!of && failed.length) return `Not computed: ${failed.join("; ")}.`;
   const part = factor > 1 ? ` Its messages are counted at 1/${factor} of the rate; multiply them by ${factor} for the whole rate.` : "";
-  const one = "This is one of the runs. In another one, whose failover comes at another time since the last snapshot, a change may help more or less.";
+  const when = fault ? "whose fault comes at another time" : "whose failover comes at another time since the last snapshot";
+  const one = `This is one of the runs. In another one, ${when}, a change may help more or less.`;
   const missing = failed.length ? ` Not every change could be run again: ${failed.join("; ")}.` : "";
   return `${finished < of ? `${finished} of ${of} changed runs so far. ` : ""}${one}${part}${missing}`;
 }
@@ -75,12 +76,14 @@ export const FIGURES = [
   { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${halves(value)} not replicated (already processed)`, harm: false, always: false, dots_only: true },
   { name: "lost", says: "lost", words: (value) => `${halves(value)} lost`, harm: true, always: false },
   { name: "redeliveries", says: "redelivered, not acknowledged before", words: (value) => `${halves(value)} redelivered`, harm: false, always: false },
+  { name: "unowned_us", says: "without a reader, summed over streams", words: (value) => `${shortSpan(value)} without a reader, summed over streams`, harm: true, always: false },
+  { name: "handovers", says: "handovers of streams", words: (value) => `${halves(value)} handovers`, harm: false, always: false, dots_only: true },
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
   { name: "drained_us", says: "until the backlog was acked", words: (value) => `backlog acked after ${shortSpan(value)}`, harm: false, always: false },
 ];
 
 /** The figures that get a row: those always shown, and those that are not 0 in some run. */
-export const figuresOf = (runs) => FIGURES.filter((figure) => figure.always || runs.some((run) => run[figure.name]));
+export const figuresOf = (runs) => FIGURES.filter(({ name, always }) => (always && runs.some((run) => run[name] !== undefined)) || runs.some((run) => run[name]));
 
 /** The figures that are named in the sentence: those of harm when not 0 in every run, the others when their median is not 0. What arrives later or is processed already only has a row. */
 const inSentence = (runs) => figuresOf(runs).filter((figure) => !figure.dots_only).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
@@ -112,16 +115,17 @@ export function spreadOf(runs, name) {
 
 /**
  * @param {Answer} answer
- * @param {{from: string, to: string, mode: string} | null} failure the failure that would be asked about
+ * @param {{from: string, to: string, mode: string, fault?: string} | null} failure the failure that would be asked about
  * @returns {import("./format.js").TextPart[]} parts of the headline sentence
  */
 export function sentenceOf(answer, failure) {
+  const fault = answer.asked ? answer.asked.fault : failure?.fault;
   const from = answer.asked?.from ?? failure?.from;
-  if (!from) return ["How many duplicates?"];
+  if (!from && !fault) return ["How many duplicates?"];
   const to = answer.asked?.to ?? failure.to;
   const mode = answer.asked?.mode ?? failure.mode;
-  const begins = mode === "crash" ? `If ${from} goes down` : `If consumers move from ${from} to ${to} (${mode})`;
-  if (!answer.runs.length) return [mode === "crash" ? `${begins}: how many duplicates in ${to}?` : `${begins}: how many duplicates?`];
+  const begins = fault ? `After ${fault}` : mode === "crash" ? `If ${from} goes down` : `If consumers move from ${from} to ${to} (${mode})`;
+  if (!answer.runs.length) return [mode === "crash" && !fault ? `${begins}: how many duplicates in ${to}?` : `${begins}: how many duplicates?`];
   /** @type {import("./format.js").TextPart[]} */
   const parts = [`${begins}: `];
   for (const figure of inSentence(answer.runs)) {
@@ -161,7 +165,12 @@ export function rule({ asked, point, runs, reduced = null }) {
   const interval = point?.figures?.duplicates?.interval?.map((value) => value * (asked.size.factor ?? 1));
   const of = reduced ? "at that rate " : "";
   const enclosed = interval && isAnswered({ asked, runs }) ? `The median number of duplicates is ${of}${whole(interval[0])} to ${whole(interval[1])} with 95 % confidence. ` : "";
-  return `${reducedWords({ asked, reduced, runs })}${enclosed}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed (other random traffic) and moves them ${span(asked.period_us / asked.runs.length)} later in the snapshot period (${span(asked.period_us)}).`;
+  const { fault, period_us } = asked;
+  const begin = `${reducedWords({ asked, reduced, runs })}${enclosed}`;
+  if (!period_us) return `${begin}Seeds differ: run 1 has seed 1, each further run the next one (other random traffic). Nothing that repeats with a period is known of this scenario, so the fault is at the same instant in every run.`;
+  const [first, later, period] = [seconds(asked.runs[0].at_us), span(period_us / asked.runs.length), span(period_us)];
+  if (fault) return `${begin}Seeds and phases differ: run 1 has seed 1 and its fault at ${first} s; each further run has the next seed (other random traffic) and its fault ${later} later in the period (${period}).`;
+  return `${begin}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${first} s; each further run has the next seed (other random traffic) and moves them ${later} later in the snapshot period (${period}).`;
 }
 
 /** The figures whose possible difference is named, with the words after a number. */

@@ -6,7 +6,7 @@ import { marksOf } from "../model/marks.js";
 import { protocolOf } from "../protocols/table.js";
 import { required } from "../render/dom.js";
 
-export function makeFooter(root, link, getState, getWatched, landmarks, risk_curve) {
+export function makeFooter(root, link, getState, getWatched, landmarks, risk_curve, bursts) {
   const slider = required(root, "[data-part=scrub]");
   const canvas = required(slider, "canvas");
   const endUs = () => Math.max(getState().welcome?.until_us ?? 0, getState().view?.furthest_us ?? 0, 1);
@@ -31,10 +31,11 @@ export function makeFooter(root, link, getState, getWatched, landmarks, risk_cur
       const width = slider.clientWidth;
       const rows = landmarks.of(state);
       const points = risk_curve.points(state, 0, Infinity, wall_ms);
-      const key = [risk_curve.version(), rows.length, now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
+      const harm = bursts.of(state, watched, wall_ms);
+      const key = [risk_curve.version(), bursts.version(), watched.subscription, watched.group, rows.length, now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
       if (key === shown) return;
       shown = key;
-      paintScrub(canvas, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows, protocolOf(state).marks), landmarks: rows, points });
+      paintScrub(canvas, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows, protocolOf(state).marks), landmarks: rows, points, bursts: harm });
       slider.setAttribute("aria-valuemax", String(Math.round(endUs() / 1000)));
       slider.setAttribute("aria-valuenow", String(Math.round(now_us / 1000)));
       slider.setAttribute("aria-valuetext", scrubWords(now_us));

@@ -1,6 +1,7 @@
 /** Assembles the parts of the lab page: which are updated with a state, in which order, and the effect of clicks. */
 
 import { makeCurveWindow } from "../model/curve_window.js";
+import { makeBursts } from "../model/bursts.js";
 import { makeLandmarks } from "../model/landmarks.js";
 import { wordsOfRow } from "../model/row_words.js";
 import { protocolOf } from "../protocols/table.js";
@@ -104,7 +105,8 @@ function makeAround(parts, { appearance, ask, controls, inspector, lights, plotl
   const { document, root, requests, base, link, getState, getWatched, choose, wake, say } = parts;
   const asking = { get: requests.get, base, onAnswer: wake };
   const landmarks = makeLandmarks(asking);
-  const footer = makeFooter(root, link, getState, getWatched, landmarks, makeCurveWindow(asking));
+  const bursts = makeBursts(asking);
+  const footer = makeFooter(root, link, getState, getWatched, landmarks, makeCurveWindow(asking), bursts);
   const events = makeEventPanel({ ...parts, actsOfRow: protocol_view.actsOfRow, wordsOfRow: wordsIn(getState), lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const mirror = makeMirror(document, root);
@@ -124,7 +126,7 @@ function makeAround(parts, { appearance, ask, controls, inspector, lights, plotl
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
   const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, onRoom: redraw });
   const presenting = makePresenting({ ...parts, ...makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }), getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }), onRoom: redraw });
-  return { landmarks, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, presenting, questions: makeQuestionButtons(root, panels) };
+  return { landmarks, bursts, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, presenting, questions: makeQuestionButtons(root, panels) };
 }
 
 /** What a presenter's page shows beyond the frames, and how the page of a follower shows the same. */
@@ -172,6 +174,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   }
   const words = () => header.wordsShown(mirror.toggle());
 
+  for (const [name, act] of Object.entries(TIME_BUTTONS)) required(root, `[data-act=${name}]`).addEventListener("click", protocol_view.time_acts[act]);
   new window.ResizeObserver(redraw).observe(required(root, "main"));
   if (root.classList.contains("embedded")) return; // the page around it has the keys
   const { signal } = new window.AbortController();
@@ -189,6 +192,8 @@ function updateLegend(legend, state, watched, theme, ratio) {
   legend.update(protocol.name, protocol.legend, theme, { ratio, clusters: watched.clusters, beside: state.only !== null, ...protocol.possible(state, watched) });
 }
 
+const TIME_BUTTONS = { "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" };
+
 /** @returns {() => number} the element's width inside its border, px; read again when its size changes, because each read during a drawing forces a layout */
 function widthOf(element, window, onChange) {
   let width = null;
@@ -201,7 +206,7 @@ function widthOf(element, window, onChange) {
 
 /** @returns {(state: object, watched: object, shown_us: number, wall_ms: number, ratio?: number) => boolean} draws a state; true when a further drawing is needed */
 function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
-  const { landmarks, panels, footer, events, story, tour } = around;
+  const { landmarks, bursts, panels, footer, events, story, tour } = around;
   const sideWidth = widthOf(required(root, "[data-part=side]"), window, wake);
   return function draw(state, watched, shown_us, wall_ms, ratio = window.devicePixelRatio || 1) {
     if (!state.view || !watched) return false;
@@ -217,7 +222,7 @@ function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forge
     protocol_view.update(state, watched, theme, ratio, measured.room, lit, chosen);
     measured.spare ??= appearance.spare();
     const flying = protocol_view.animate(state, watched, theme, at_us, ratio, chosen);
-    const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state) });
+    const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state), bursts });
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us, wall_ms);

@@ -144,7 +144,7 @@ function makeTabs(document, root, panels) {
       /** @param {import("./panel_list.js").Panel} panel */
       const serves = ({ needs, simulated }) => !(recorded && simulated) && (!needs || [needs].flat().some((kind) => named[kind]?.length > 0));
       for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && (panel.name !== asked || Boolean(recorded));
-      held.get(TIME).tab.hidden = named.peers.length === 0; // it shows messages between clusters and the cost of a failover: a single cluster has neither
+      held.get(TIME).tab.hidden = named.peers.length === 0 && !(kinds.groups?.length > 0); // it shows messages between clusters and the cost of a failover, or the leaders of a group: a single cluster has neither
       return panels.find((panel) => panel.family === family && serves(panel))?.name;
     },
   };

@@ -129,7 +129,7 @@ function makeWhatIf(document, root) {
       if (section.hidden || what_if === drawn) return;
       drawn = what_if;
       setText(title, whatIfTitle(what_if));
-      setText(words, whatIfWords(what_if, asked.size.factor));
+      setText(words, whatIfWords(what_if, asked.size.factor, asked.fault));
       const ordered = what_if.order.length ? inOrder(what_if, 0) : null;
       content.replaceChildren(...(ordered ? [...headline(document, what_if, ordered), table(document, what_if, ordered, null)] : []));
     },

@@ -116,7 +116,7 @@ function tableOf(document, runs, counted) {
 function helps(document, { what_if, asked }) {
   if (!what_if) return [];
   const best = what_if.done && what_if.order.length ? bestInShort(document, inOrder(what_if, 0), what_if, BEST_SHOWN) : [];
-  return [element(document, "h3", { text: whatIfTitle(what_if) }), ...best, element(document, "p", { text: whatIfWords(what_if, asked.size.factor) })];
+  return [element(document, "h3", { text: whatIfTitle(what_if) }), ...best, element(document, "p", { text: whatIfWords(what_if, asked.size.factor, asked.fault) })];
 }
 
 /** @param {HTMLElement} root @returns {string} the fields of the form with their values; those that choose for themselves are left out */

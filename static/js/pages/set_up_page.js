@@ -56,7 +56,7 @@ export function openSetUp({ document, root, window, fetcher }) {
     if (from !== way) return;
     open_button.disabled = reading.problems.length > 0;
     const lines = reading.problems.map((problem) => problemLine(document, problem, () => part().goTo(problem)));
-    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", { text: reading.no_failure })] : []));
+    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", {}, [`${reading.no_failure} `, element(document, "button.plain", { type: "button", text: "Open it under Experiments", onclick: () => sharing.experiment() })])] : []));
     answer.about(reading);
     failure.hidden = true;
   }

@@ -1,5 +1,5 @@
 /**
- * The time slider: the whole run with the risk curve, dots for snapshots, and marks for commands and faults.
+ * The time slider: the whole run with the risk curve, dots for snapshots, bars for duplicates, and marks for commands and faults.
  * The part of the run that was not simulated yet is marked. Dragging and arrow keys seek.
  */
 
@@ -12,7 +12,7 @@ import { fontOf } from "./theme.js";
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks, landmarks, points (of the risk curve)
+ * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks, landmarks, points (of the risk curve), bursts (of duplicates)
  */
 export function paintScrub(canvas, watched, theme, given) {
   const { width, ratio, end_us, furthest_us, now_us, marks } = given;
@@ -26,6 +26,7 @@ export function paintScrub(canvas, watched, theme, given) {
   context.fillStyle = theme.ink.ink;
   context.fillRect(6, base - theme.rail / 2, xAt(Math.min(furthest_us, end_us)) - 6, theme.rail);
   paintSnapshots(context, theme, given.landmarks, watched, { xAt, base });
+  paintBursts(context, theme, given.bursts, { xAt, base, now_us });
   paintMarks(context, theme, marks, { xAt, base, width });
   const last = marks.findLast((mark) => mark.at_us <= end_us);
   if (furthest_us < end_us * 0.9 && width > 600 && !(last && xAt(last.at_us) > width - 200 * theme.scale)) {
@@ -45,8 +46,8 @@ export function paintScrub(canvas, watched, theme, given) {
 }
 
 function paintCurve(context, watched, theme, { xAt, base, height, points }) {
-  if (!watched?.target) return;
-  const { x, y } = curveOf(points, watched.subscription, watched.target);
+  if (!watched?.curve?.peer) return;
+  const { x, y } = curveOf(points, watched.curve.name, watched.curve.peer);
   if (x.length < 2) return;
   const top = Math.max(4, ...y);
   context.strokeStyle = theme.ink.harmSoft;
@@ -78,6 +79,15 @@ function paintSnapshots(context, theme, landmarks, watched, { xAt, base }) {
       context.arc(x, base, 1.4 * theme.scale, 0, 7);
       context.fill();
     }
+  }
+}
+
+/** Draws duplicates as bars on the line, higher for more of them; pale where they are after the instant shown. */
+function paintBursts(context, theme, bursts, { xAt, base, now_us }) {
+  for (const { from_us, until_us, count } of bursts) {
+    const height = Math.min(11, 4 + 2 * Math.log10(count)) * theme.scale;
+    context.fillStyle = from_us <= now_us ? theme.ink.harm : theme.ink.harmSoft;
+    context.fillRect(xAt(from_us) - theme.scale, base - height, xAt(until_us) - xAt(from_us) + 2 * theme.scale, height);
   }
 }
 

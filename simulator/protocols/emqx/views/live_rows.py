@@ -70,6 +70,8 @@ def _ends(key: tuple, other: tuple) -> bool:
 LIVE_ROWS = LiveRows(
     kept={"rounds": (("leader.round",), 60)},
     faults=("node.crashed", "node.stopped", "node.restarted"),
+    stops=("leader.elected", "leader.ended"),
+    jumps=("leader.committed", "leader.elected", "leader.ended"),
     messages=Messages(
         listed=(
             *PASSED,

@@ -65,7 +65,7 @@ def view(world: Any) -> dict[str, Any]:
         },
         "links": {f"{a} -> {b}": shown_link(link) for (a, b), link in sorted(system.links.items())},
         "sentence": None,
-        "forecast": {},
+        "forecast": _forecasts(world),
         "why_no_snapshot": {},
         "failovers": [],
         "spans_us": {name: system.setting(name) for name in SPANS},
@@ -85,6 +85,17 @@ def view(world: Any) -> dict[str, Any]:
         "streams": {one.name: {"length": one.length, "closed": one.closed} for one in kept[:STREAMS_MAX]},
         "streams_total": len(kept),
     }
+
+
+def _forecasts(world: Any) -> dict[str, Any]:
+    """By group what a crash of its leader would cost now; only groups with a leader."""
+    system: Emqx = world.runtime
+    found = {}
+    for name in sorted(system.groups):
+        if to := world.forecast(name):
+            claim = system.store.claims.get(name)
+            found[name] = {"from": claim and claim.node, "to": to}
+    return found
 
 
 def _group(system: Emqx, name: str) -> dict[str, Any]:
@@ -107,6 +118,11 @@ def _group(system: Emqx, name: str) -> dict[str, Any]:
             str(one.number): _leader(system, one, shown["streams"]) for one in system.leaders_of(name)
         },
         **shown,
+        "duplicates": {
+            stream: found
+            for stream in shown["streams"]
+            if (found := system.figures.duplicates_of(name, stream))
+        },
         "states": states(system, name),
         "stability": stability(system, name),
         "figures": system.figures.read(name, system.trace.at_us(system.seq - 1)),

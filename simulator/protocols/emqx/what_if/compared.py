@@ -12,7 +12,7 @@ FIGURES = (
     Figure("lost", "lost", "lost"),
     Figure("lost_qos0", "lost, QoS 0", "lost, QoS 0"),
     Figure("waiting", "unread at the end", "unread at the end"),
-    Figure("unowned_us", "without a reader", "without a reader", "us"),
+    Figure("unowned_us", "without a reader, sum of streams", "without a reader, summed over streams", "us"),
     Figure("two_readers_us", "two readers", "two readers", "us"),
 )
 
@@ -20,7 +20,7 @@ PRICES = (
     Price("messages_per_s", "messages/s between sessions and leaders"),
     Price("commits_per_s", "commits/s of leaders"),
     Price("chunks_per_s", "chunks/s"),
-    Price("unowned_us", "time without a reader", "us"),
+    Price("unowned_us", "time without a reader, sum of streams", "us"),
 )
 RATES = {
     "messages_per_s": "protocol.sent",

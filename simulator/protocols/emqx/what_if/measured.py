@@ -12,7 +12,7 @@ SUMS = (
     Measure("lost", "lost"),
     Measure("reordered", "reordered"),
     Measure("handovers", "handovers"),
-    Measure("unowned_us", "time without a reader", "us"),
+    Measure("unowned_us", "time without a reader, sum of streams", "us"),
 )
 """Sums over the groups of a run."""
 

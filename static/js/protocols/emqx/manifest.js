@@ -7,7 +7,7 @@ import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_DUPLICATES } from "../../pages/story_panel.js";
 import { CHOICES } from "./model/argument_choices.js";
 import { groupMirror } from "./model/group_mirror.js";
-import { groupSentence } from "./model/group_sentence.js";
+import { groupSecondSentence, groupSentence } from "./model/group_sentence.js";
 import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";
 import { MARKS } from "./model/marks.js";
 import { GROUP_ROWS, repeatOf } from "./model/row_words.js";
@@ -27,6 +27,7 @@ export const EMQX = {
   choices: (state) => ({ group: Object.keys(state.view.groups) }),
   possible: () => ({ snapshots: false, peers: false }),
   sentence: groupSentence,
+  secondSentence: groupSecondSentence,
   ask(state, watched) {
     const question = questionOf({ duplicates: state.view.groups[watched.group]?.figures?.duplicates });
     return { question, shown: Boolean(question) };

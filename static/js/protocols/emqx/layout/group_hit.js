@@ -23,7 +23,7 @@ export function groupThingAt({ plane, laid }, places, x, y) {
   const row = laid.rows?.find((one) => y >= one.y - 4 && y <= one.y + one.height - 8);
   if (row) return onTape(row, x, y);
   const strip = laid.strips?.find((one) => y >= one.y - 4 && y <= one.y + one.height + 4 && x >= one.x - laid.label && x <= one.x + one.width);
-  if (strip) return { kind: "fold", key: strip.fold.key };
+  if (strip) return { kind: "fold", key: strip.fold.key, counts: strip.counts };
   const node = plane.nodes.find(({ box }) => inside(box, x, y));
   return node ? { kind: "node", node: node.name } : null;
 }

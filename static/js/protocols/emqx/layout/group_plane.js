@@ -29,30 +29,34 @@ const WIDEST_GUTTER = 172;
 const LEADER_TOP = 14;
 const LEADER_FOOT = 10;
 
+/** Distance of dials without cards; and where the picture must be low, px at scale 1. */
+const DIAL_PX = 21;
+const SMALL_DIAL_PX = 14;
+
 /** A node's outline is drawn half outside its box, px. */
 const EDGE = 1;
 
 /**
- * @param {{width: number, scale: number, nodes: string[], clients: import("../model/groups.js").Client[], home: string | null, pairs: string[][]}} given
- *   home: the node of the leader, or of the dead one whose claim is still valid; pairs: nodes that are joined by a link
+ * @param {{width: number, scale: number, nodes: string[], clients: import("../model/groups.js").Client[], home: string | null, pairs: string[][], compact?: boolean}} given
+ *   home: the node of the leader, or of the dead one whose claim is still valid; pairs: nodes that are joined by a link; compact: dials of many clients are smaller
  * @returns {GroupPlane}
  */
-export function makeGroupPlane({ width, scale, nodes, clients, home, pairs }) {
+export function makeGroupPlane({ width, scale, nodes, clients, home, pairs, compact = false }) {
   const turned = width < ONE_COLUMN_BELOW_PX;
   const k = turned ? 1 : scale;
   const leader_size = { width: turned ? width - 2 * 12 : 224 * k, height: 104 * k };
   const at = (node) => clients.filter((client) => client.node === node);
-  const made = turned ? oneColumn(width, k, nodes, at, home, leader_size) : aroundLeader(width, k, nodes, at, home, leader_size);
+  const made = turned ? oneColumn(width, k, nodes, at, home, leader_size) : aroundLeader(width, k, nodes, at, home, leader_size, compact ? SMALL_DIAL_PX : DIAL_PX);
   return { width, scale: k, turned, home, ...made, trunks: trunksOf(made, pairs, home, k, turned) };
 }
 
-function aroundLeader(width, k, nodes, at, home, size) {
+function aroundLeader(width, k, nodes, at, home, size, dial) {
   const beside = (width - size.width) / 2;
   const room = beside - (WIDEST_CARD + 2 * GAP) * k;
   const gutter = nodes.length > 1 ? Math.max(NARROWEST_GUTTER * k, Math.min(WIDEST_GUTTER * k, room)) : 44 * k;
   const side = beside - gutter;
   const leader_x = side + gutter;
-  if (nodes.length === 1) return oneNode(width, k, nodes[0], at(nodes[0]), { side, gutter, size });
+  if (nodes.length === 1) return oneNode(width, k, nodes[0], at(nodes[0]), { side, gutter, size, dial });
   const columns = [[], []];
   nodes.forEach((node, place) => columns[place % 2].push(node));
   for (const column of columns) if (column.includes(home)) column.sort((a, b) => Number(b === home) - Number(a === home));
@@ -63,8 +67,8 @@ function aroundLeader(width, k, nodes, at, home, size) {
     let y = EDGE;
     for (const node of column) {
       const x = which === 0 ? EDGE : width - side;
-      const height = Math.max(node === home ? with_leader : 0, heightOf(at(node), side, k));
-      const made = nodePlace(node, { x, y, width: side - EDGE, height }, at(node), k, 0, which === 0);
+      const height = Math.max(node === home ? with_leader : 0, heightOf(at(node), side, k, dial));
+      const made = nodePlace(node, { x, y, width: side - EDGE, height }, at(node), k, { dial, to_the_right: which === 0 });
       places.push(node === home ? { ...made, box: withLeader(made.box, leader_x, size.width, k) } : made);
       y += height + 14 * k;
     }
@@ -83,12 +87,12 @@ function withLeader(box, leader_x, leader_width, k) {
 }
 
 /** A single node: one enclosure, with clients left and right of the leader. */
-function oneNode(width, k, name, clients, { side, gutter, size }) {
+function oneNode(width, k, name, clients, { side, gutter, size, dial }) {
   const half = Math.ceil(clients.length / 2);
   const sides = [clients.slice(0, half), clients.slice(half)];
   const dense = half > CARDS_MAX;
-  const height = Math.max(size.height + 34 * k, ...sides.map((some) => heightOf(some, side - 12 * k, k)));
-  const cards = sides.flatMap((some, which) => cardsIn({ x: which === 0 ? 0 : width - side + 12 * k, y: EDGE, width: side - 12 * k, height }, some, k, which === 0));
+  const height = Math.max(size.height + 34 * k, ...sides.map((some) => heightOf(some, side - 12 * k, k, dial)));
+  const cards = sides.flatMap((some, which) => cardsIn({ x: which === 0 ? 0 : width - side + 12 * k, y: EDGE, width: side - 12 * k, height }, some, k, { dial, to_the_right: which === 0 }));
   return { nodes: [{ name, box: { x: EDGE, y: EDGE, width: width - 2 * EDGE, height }, cards, dense }], leader: { x: side + gutter, y: 24 * k, ...size }, foot: EDGE + height };
 }
 
@@ -100,8 +104,8 @@ function oneColumn(width, k, nodes, at, home, size) {
   if (home === null) y = size.height + 12;
   for (const node of order) {
     const extra = node === home ? size.height + 14 : 0;
-    const height = heightOf(at(node), width, k) + extra;
-    const place = nodePlace(node, { x: EDGE, y, width: width - 2 * EDGE, height }, at(node), k, extra);
+    const height = heightOf(at(node), width, k, DIAL_PX) + extra;
+    const place = nodePlace(node, { x: EDGE, y, width: width - 2 * EDGE, height }, at(node), k, { extra });
     if (node === home) leader = { x: 12, y: y + HEAD + 4, ...size };
     places.push(place);
     y += height + 30;
@@ -110,24 +114,23 @@ function oneColumn(width, k, nodes, at, home, size) {
 }
 
 const cardSize = (width, k) => ({ columns: Math.max(1, Math.floor((width - GAP * k) / (146 * k))), height: 56 * k });
-const dialPitch = (k) => 21 * k;
 
-function heightOf(clients, width, k) {
+function heightOf(clients, width, k, dial) {
   if (clients.length === 0) return (HEAD + 16) * k;
-  if (clients.length > CARDS_MAX) return HEAD * k + Math.ceil(clients.length / Math.floor((width - 16 * k) / dialPitch(k))) * dialPitch(k) + GAP * k;
+  if (clients.length > CARDS_MAX) return HEAD * k + Math.ceil(clients.length / Math.floor((width - 16 * k) / (dial * k))) * dial * k + GAP * k;
   const { height, columns } = cardSize(width, k);
   const used = clients.length <= 2 ? 1 : columns;
   return HEAD * k + Math.ceil(clients.length / used) * (height + GAP * k) + GAP * k;
 }
 
-function nodePlace(name, box, clients, k, extra = 0, to_the_right = false) {
-  return { name, box, cards: cardsIn({ ...box, y: box.y + extra, height: box.height - extra }, clients, k, to_the_right), dense: clients.length > CARDS_MAX };
+function nodePlace(name, box, clients, k, { extra = 0, dial = DIAL_PX, to_the_right = false }) {
+  return { name, box, cards: cardsIn({ ...box, y: box.y + extra, height: box.height - extra }, clients, k, { dial, to_the_right }), dense: clients.length > CARDS_MAX };
 }
 
 /** Cards are at their node's side towards the leader; many clients are drawn as dials in rows. */
-function cardsIn(box, clients, k, to_the_right = false) {
+function cardsIn(box, clients, k, { dial, to_the_right }) {
   if (clients.length > CARDS_MAX) {
-    const pitch = dialPitch(k);
+    const pitch = dial * k;
     const across = Math.floor((box.width - 16 * k) / pitch);
     return clients.map((client, place) => ({ client: client.name, x: box.x + 8 * k + (place % across) * pitch, y: box.y + HEAD * k + Math.floor(place / across) * pitch, width: pitch, height: pitch }));
   }

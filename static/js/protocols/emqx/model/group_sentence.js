@@ -1,4 +1,4 @@
-/** The headline of a group lab: a present problem, or else what a crash would redeliver. The figures are the engine's. */
+/** The headline of a group lab: a present problem, or else the duplicates so far, or else what a crash would redeliver. The figures are the engine's. */
 
 import { clientOf, clientsOf, countsOf, fetching, isDoubled, isUnread, leaderOf, tapesOf } from "./groups.js";
 import { counted, span } from "../../../model/format.js";
@@ -10,6 +10,27 @@ import { counted, span } from "../../../model/format.js";
  */
 export function groupSentence(state, watched) {
   if (watched.group === null) return ["No group is declared yet. ", { soft: "Press play." }];
+  return problem(state, watched) ?? duplicatesSoFar(state, watched) ?? crashes(state, watched);
+}
+
+/** The line under the headline: the duplicates so far, where a present problem is the headline. @returns {import("../../../model/sentence.js").Part[] | null} */
+export function groupSecondSentence(state, watched) {
+  if (watched.group === null || problem(state, watched) === null) return null;
+  const count = state.view.groups[watched.group].figures?.duplicates ?? 0;
+  return count ? [{ harm: counted(count, "duplicate") }, " so far."] : null;
+}
+
+function duplicatesSoFar(state, watched) {
+  const group = state.view.groups[watched.group];
+  const count = group.figures?.duplicates ?? 0;
+  if (count === 0) return null;
+  const { again = 0, acknowledged = 0 } = group.repeats.leader ?? {};
+  const next = again ? `${counted(again, "message")} would be redelivered, ${acknowledged === again ? "all" : acknowledged} of them acknowledged.` : "nothing would be redelivered.";
+  return [{ strong: watched.group }, " has delivered ", { harm: counted(count, "duplicate") }, " so far. ", { soft: `If its leader crashed now, ${next}` }];
+}
+
+/** What is wrong now: two readers, no leader, two leaders, a blocked leader, streams without a reader. */
+function problem(state, watched) {
   const group = state.view.groups[watched.group];
   const leading = leaderOf(group);
   const tapes = tapesOf(state, watched.group);
@@ -21,7 +42,7 @@ export function groupSentence(state, watched) {
   if (blocked_us !== null) return [`The leader of ${watched.group} at ${leading.leader.node} `, { harm: "is blocked" }, `: its commit has waited for the store for ${span(state.at_us - blocked_us)}. `, { soft: "Connected clients keep reading until a ping times out." }];
   const { unread, streams, over } = countsOf(tapes);
   if (unread > 0) return [...unreadWords(tapes, unread, streams - over), { soft: whyUnread(tapes.find(isUnread), unread > 1) }];
-  return crashes(state, watched, group, leading);
+  return null;
 }
 
 function twoLeaders(watched, { leaders, claim }) {
@@ -66,7 +87,9 @@ function whyUnread({ leader_entry }, several) {
   return { granting: "The grant is in flight.", granted: `In the leader's table ${several ? "they are" : "it is"} granted.`, revoking: "The leader is revoking it.", revoked: "It was revoked." }[leader_entry.state];
 }
 
-function crashes(state, watched, group, leading) {
+function crashes(state, watched) {
+  const group = state.view.groups[watched.group];
+  const leading = leaderOf(group);
   if (Object.keys(leading.leader.borrowers).length === 0) return ["No client is in ", { strong: watched.group }, " now. ", { soft: "Its leader has no borrowers." }];
   if (Object.keys(group.streams).length === 0) return [{ strong: watched.group }, " has no stream yet. ", { soft: "Press play." }];
   const { again, acknowledged } = group.repeats.leader ?? { again: 0, acknowledged: 0 };

@@ -10,7 +10,7 @@ const WORDS = {
   client: (state, watched, { client }) => `${client}: click to kill it, pause its acknowledgements or inspect it`,
   flight: (state, watched, { flight }) => `${flight.what} of ${flight.client} in flight to ${flight.to}: click to drop, delay or duplicate it`,
   stream: (state, watched, { stream }) => `${stream}: click to inspect it`,
-  fold: (state, watched, { key }) => `${key}: click to expand`,
+  fold: (state, watched, { key, counts }) => `${key}: ${counts.join(", ")}; click to expand`,
   chunk: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
   message: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
 };
@@ -22,5 +22,6 @@ export const groupThingWords = (state, watched, thing) => WORDS[thing.kind](stat
 export function messageWords(tape, offset) {
   const facts = tape.readers.map((one) => `${offset < one.acknowledged ? "acknowledged by" : offset < one.delivered ? "delivered, not acked by" : "not delivered to"} ${one.client}`);
   const reported = tape.leader_entry ? `${offset < tape.leader_entry.position ? "" : "not "}reported to the leader` : "its stream is not in the leader's table";
-  return `Message ${offset}: ${[...facts, reported, `${offset < tape.committed ? "" : "not "}committed`].join(", ")}.`;
+  const again = tape.duplicates.some(([first, after]) => first <= offset && offset < after) ? ["duplicate: delivered again after an acknowledgement"] : [];
+  return `Message ${offset}: ${[...again, ...facts, reported, `${offset < tape.committed ? "" : "not "}committed`].join(", ")}.`;
 }

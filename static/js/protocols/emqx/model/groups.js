@@ -22,8 +22,11 @@
  * @property {boolean} led whether a leader is alive
  * @property {Reader[]} readers
  * @property {number} handed the furthest position delivered or committed
+ * @property {number[][]} duplicates ranges [first, after] of its duplicates, ascending
  * @property {{leader: number, kill: number}} again messages that each crash would redeliver
  */
+
+import { counted, whole } from "../../../model/format.js";
 
 /** @returns {string} "ada" of "ada/0" */
 export const clientOf = (borrower) => borrower.slice(0, borrower.lastIndexOf("/"));
@@ -73,10 +76,10 @@ export const tapesOf = (state, name) => once(state, `tapes of ${name}`, () => co
 function computeTapes(state, name) {
   const group = state.view.groups[name];
   const leading = leaderOf(group);
-  return Object.entries(group.streams).map(([stream, one]) => tapeOf(stream, one, state.view.streams[stream], leading?.leader.streams[stream] ?? null, leading !== null));
+  return Object.entries(group.streams).map(([stream, one]) => tapeOf(stream, { ...one, duplicates: group.duplicates?.[stream] ?? [] }, state.view.streams[stream], leading?.leader.streams[stream] ?? null, leading !== null));
 }
 
-function tapeOf(name, { committed, readers }, kept, leader_entry, led) {
+function tapeOf(name, { committed, readers, duplicates }, kept, leader_entry, led) {
   const [shard, generation, ...topic] = name.split("/");
   const reading = Object.entries(readers).map(([id, one]) => ({ id, client: clientOf(id), ...one }));
   const handed = reading.reduce((most, one) => Math.max(most, one.delivered), Math.max(committed, leader_entry?.position ?? committed));
@@ -89,6 +92,7 @@ function tapeOf(name, { committed, readers }, kept, leader_entry, led) {
     length: kept?.length ?? handed,
     closed: kept?.closed ?? false,
     committed,
+    duplicates,
     leader_entry,
     led,
     readers: reading,
@@ -105,6 +109,9 @@ export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "ab
 
 /** @returns {boolean} whether two borrowers read it at once */
 export const isDoubled = (tape) => tape.readers.length > 1;
+
+/** How many of its messages were delivered again after an acknowledgement. */
+export const duplicatesOf = (tape) => tape.duplicates.reduce((sum, [first, after]) => sum + after - first, 0);
 
 /** Whether it has messages to read and no reader. */
 export const isUnread = (tape) => fetching(tape).length === 0 && !isOver(tape);
@@ -128,18 +135,19 @@ function computeCounts(tapes) {
  * Folds tapes to strips.
  * @param {Tape[]} tapes
  * @param {"shard" | "client"} by
- * @returns {{key: string, tapes: Tape[], again: {leader: number, kill: number}, unread: number, doubled: number}[]}
+ * @returns {{key: string, tapes: Tape[], again: {leader: number, kill: number}, unread: number, doubled: number, duplicates: number}[]}
  */
 export function foldsOf(tapes, by) {
   const folds = new Map();
   for (const tape of tapes) {
     const keys = by === "shard" ? [`${tape.shard}/${tape.generation}`] : readersOf(tape);
     for (const key of keys) {
-      if (!folds.has(key)) folds.set(key, { key, tapes: [], again: { leader: 0, kill: 0 }, unread: 0, doubled: 0 });
+      if (!folds.has(key)) folds.set(key, { key, tapes: [], again: { leader: 0, kill: 0 }, unread: 0, doubled: 0, duplicates: 0 });
       const fold = folds.get(key);
       fold.tapes.push(tape);
       fold.again.leader += tape.again.leader;
       fold.again.kill += tape.again.kill;
+      fold.duplicates += duplicatesOf(tape);
       if (isUnread(tape)) fold.unread += 1;
       if (isDoubled(tape)) fold.doubled += 1;
     }
@@ -150,4 +158,16 @@ export function foldsOf(tapes, by) {
 function readersOf(tape) {
   const names = [...new Set(tape.readers.map((one) => one.client))];
   return names.length ? names : ["no reader"];
+}
+
+/** @returns {string[][]} each count of a strip with its shorter form, streams first, then the harm in the order of importance */
+export function countsOfFold({ tapes, duplicates, doubled, unread, again }) {
+  const run = (count, words, short = words) => (count ? [[`${whole(count)} ${words}`, `${whole(count)} ${short}`]] : []);
+  return [
+    [counted(tapes.length, "stream")],
+    ...run(duplicates, "messages duplicated", "duplicated"),
+    ...run(doubled, "with two readers"),
+    ...run(unread, "without a reader"),
+    ...run(again.leader, "redelivered if the leader crashes", "if the leader crashes"),
+  ];
 }

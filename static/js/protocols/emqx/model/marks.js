@@ -4,6 +4,7 @@
 export const MARKS = {
   rows: {
     "node.crashed": (row) => `${row.cluster} crashed`,
+    "leader.ended": (row) => (row.reason === "crashed" ? `leader ${row.count} crashed` : ""),
     "node.restarted": (row) => `${row.cluster} restarted`,
   },
   planned: {},

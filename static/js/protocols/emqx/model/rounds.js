@@ -39,12 +39,15 @@ export function figuresOf({ figures }) {
   const { handover_us: gap } = figures;
   const some = figures.handovers > 0;
   return [
-    { name: "streams without a reader", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} of stream time so far`, harm: figures.unowned_now > 0 },
-    { name: "handover time", value: some ? span(gap.p50) : "–", note: some ? `median of ${counted(figures.handovers, "handover")}; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no handover so far", harm: false },
+    { name: "streams without a reader", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} so far, the sum over all streams`, harm: figures.unowned_now > 0 },
+    { name: "handover time", value: some ? `${gapWords(gap.p50)}, median of ${whole(figures.handovers)}` : "–", note: some ? `from one reader of a stream to the next; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no handover so far", harm: false },
     { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of unacknowledged messages`, harm: figures.duplicates > 0 },
     { name: "streams with two readers", value: whole(figures.two_readers_now), note: figures.two_readers ? `${counted(figures.two_readers, "time")} so far, ${span(figures.two_readers_us)} in all` : "none so far", harm: figures.two_readers_now > 0 },
   ];
 }
+
+/** A handover's time without a reader; there is none when the next client began before or when the last one ended. */
+const gapWords = (gap_us) => (gap_us === 0 ? "no gap" : span(gap_us));
 
 /** @returns {{at_us: number, seq: number, words: string}[]} rounds that changed something, newest first */
 export function roundsOf(rows, group, most) {

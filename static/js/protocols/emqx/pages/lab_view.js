@@ -1,15 +1,23 @@
 /** EMQX's view of the lab page: the leader with its clients and tapes, the table of redeliveries, and the effect of clicks. */
 
+import { makeCurveWindow } from "../../../model/curve_window.js";
+import { makeTimeSection } from "../../../render/time_section.js";
 import { groupThingWords } from "../model/group_words.js";
 import { inspectorOf } from "../render/group_looks.js";
 import { makeGroupRisk } from "../render/group_risk.js";
 import { makeGroupStage } from "../render/group_stage.js";
+import { GROUP_TIME } from "../render/group_time.js";
 import { MENUS } from "../transport/fault_menus.js";
 
+/** Width of the names left of the time diagram, px. */
+const LABELS_PX = 110;
+
 /** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
-export function makeGroupView({ document, root, getState, getWatched, wake, menus, inspector }) {
+export function makeGroupView({ document, root, requests, base, link, plotly, getState, getWatched, wake, menus, inspector }) {
   const stage = makeGroupStage(document, root, { onThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const risk = makeGroupRisk(document, root);
+  const curve = makeCurveWindow({ get: requests.get, base, onAnswer: wake });
+  const time = makeTimeSection(root, { onMarker: () => {}, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, curve, GROUP_TIME);
 
   /** Opens the menu of a thing, if it has one, else the inspector. */
   function onThing(thing, anchor) {
@@ -25,10 +33,18 @@ export function makeGroupView({ document, root, getState, getWatched, wake, menu
 
   return {
     acts: stage.acts,
+    time_acts: time.acts,
     update: stage.update,
     animate: stage.animate,
+    updateTime(state, watched, theme, given) {
+      const plane = stage.scene()?.plane;
+      return plane ? time.update(state, watched, theme, { ...given, plane: { turned: plane.turned, a0: LABELS_PX * plane.scale, a1: plane.width - LABELS_PX * plane.scale } }) : false;
+    },
     updateSide: risk.update,
-    redraw: stage.redraw,
+    redraw() {
+      stage.redraw();
+      time.forget();
+    },
     failOver: menus.breakSomething, // a group has no failover
     look,
   };

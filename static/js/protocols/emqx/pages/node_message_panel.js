@@ -17,6 +17,9 @@ import { element, setText } from "../../../render/dom.js";
 import { listenToTime } from "../../../render/time_gestures.js";
 
 const NEAR_PX = 9;
+/** Lowest diagram that is made to fit into what is in view, and the space below it, px. */
+const LOWEST_PX = 140;
+const BELOW_PX = 8;
 const KEY_PART = 0.25;
 /** Number of sessions above which the request names the sessions. */
 const MOST_LINES = 32;
@@ -73,7 +76,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
   const picture = element(document, "div.lines", { tabindex: 0, role: "group", "aria-label": PICTURE_LABEL, onkeydown: (event) => onKey(event, acts) }, [canvas]);
   const listing = makeListing(document, { wake, onChoose: lights.row });
   const key = makeKey(document);
-  section.replaceChildren(element(document, "div.bar", {}, [kinds, spread, pager.node, makeZoom(document, acts)]), says, picture, key, listing.node);
+  section.replaceChildren(element(document, "div.bar", {}, [kinds, spread, pager.node, says, makeZoom(document, acts)]), picture, key, listing.node);
   listenToPicture(picture, shown, { pan, zoomBy, lights, link });
 
   function redraw() {
@@ -150,11 +153,19 @@ function askFor(state, { group, window, first_session }, windows, wall_ms) {
   return { covered, held: windows.held(state, about) };
 }
 
+/** Height of the diagram: what is in view above the footer without scrolling, or most of the page where that is too little. */
+function heightOf(page, picture) {
+  const footer = page.document.querySelector("footer.transport")?.offsetHeight ?? 0;
+  const room = page.innerHeight - footer - (picture.getBoundingClientRect().top + page.scrollY) - BELOW_PX;
+  const most = Math.min(620, page.innerHeight * 0.62);
+  return room >= LOWEST_PX ? Math.min(room, most) : Math.max(360, most);
+}
+
 /** @param {Shown} shown @returns {boolean} false when nothing has changed since the last drawing */
 function draw(state, shown, { canvas, picture, pager }, { theme, ratio, lit, landmarks, covered, held, page, version }) {
   const { group, window, now_us, hidden, even } = shown;
   const width = picture.clientWidth;
-  const height = Math.round(Math.max(360, Math.min(620, page.innerHeight * 0.62)) * (theme.scale > 1 ? 1.15 : 1));
+  const height = Math.round(heightOf(page, picture) * (theme.scale > 1 ? 1.15 : 1));
   const wanted = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, group, shown.first_session, even, [...hidden].join(), version, covered, lit?.row.seq].join("|");
   if (wanted === shown.drawn) return false;
   shown.drawn = wanted;

@@ -30,7 +30,7 @@ export function paintDials(context, scene, theme, at_us) {
       const newest = client.incarnations.at(-1);
       any ||= newest !== undefined;
       const hue = theme.origin[client.number % ORIGINS];
-      if (dense) dial(context, card.x + card.width / 2, card.y + card.height / 2, 8 * k, newest, client.online, { hue, theme, at_us, whole_us });
+      if (dense) dial(context, card.x + card.width / 2, card.y + card.height / 2, card.width * 0.38, newest, client.online, { hue, theme, at_us, whole_us });
       else {
         dial(context, card.x + 28 * k, card.y + card.height / 2, 19 * k, newest, client.online, { hue, theme, at_us, whole_us });
         client.incarnations.slice(0, -1).slice(-2).forEach((one, place) => {

@@ -56,7 +56,7 @@ function ofNodes({ plane, clients }, state) {
   const k = plane.scale;
   const nodes = plane.nodes.flatMap(({ name, box, cards, dense }) => [
     { key: `node ${name}`, text: name, label: `node ${name}, ${state.view.clusters[name]?.state}`, x: box.x + 10 * k, y: box.y + 4 * k, classes: "name", thing: { kind: "node", node: name } },
-    ...(dense ? cards.map((card) => ({ key: `dial ${card.client}`, text: "", label: `client ${card.client}, ${clientWords(clients.get(card.client))}`, x: card.x, y: card.y, classes: "dial", thing: { kind: "client", client: card.client } })) : cards.map((card) => ({ key: `client ${card.client}`, text: card.client, label: `client ${card.client}`, x: card.x + 64 * k, y: card.y + 5 * k, width: card.width - 70 * k, classes: clients.get(card.client)?.online ? "client" : "client trouble", thing: { kind: "client", client: card.client } }))),
+    ...(dense ? cards.map((card) => ({ key: `dial ${card.client}`, text: "", label: `client ${card.client}, ${clientWords(clients.get(card.client))}`, x: card.x, y: card.y, width: card.width, classes: "dial", thing: { kind: "client", client: card.client } })) : cards.map((card) => ({ key: `client ${card.client}`, text: card.client, label: `client ${card.client}`, x: card.x + 64 * k, y: card.y + 5 * k, width: card.width - 70 * k, classes: clients.get(card.client)?.online ? "client" : "client trouble", thing: { kind: "client", client: card.client } }))),
   ]);
   const links = plane.trunks.map(({ a, b, points }) => {
     const link = state.view.links[`${a} -> ${b}`] ?? state.view.links[`${b} -> ${a}`];

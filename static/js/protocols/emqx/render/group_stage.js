@@ -54,13 +54,14 @@ export function makeGroupStage(document, root, on) {
 
   return {
     acts,
-    update(state, watched, theme, ratio, _room, _lit, marked) {
+    update(state, watched, theme, ratio, room, _lit, marked) {
       const width = stage.clientWidth;
       const { by, magnified } = folds.choice();
-      const key = [state.epoch, state.number, watched.group, width, theme.ink.bg, theme.scale, ratio, by, magnified, [...(marked?.marks ?? [])]].join("|");
+      const key = [state.epoch, state.number, watched.group, width, theme.ink.bg, theme.scale, ratio, room, by, magnified, [...(marked?.marks ?? [])]].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(folds.choice(), state, watched, theme, width);
+      if (!scene.plane.turned && scene.height > room) scene = makeScene(folds.choice(), state, watched, theme, width, true);
       stage.style.height = `${scene.height}px`;
       paint(still, scene, folds.choice(), state, theme, { ratio, chosen: marked });
       handles.update(scene, state);
@@ -141,7 +142,7 @@ const spotAt = (canvas, x, y) => ({
 /** Lays out the leader's table: tapes, or strips with the tapes of the expanded one. */
 function layTable(choice, { plane }, tapes, theme) {
   const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // the heading takes two lines on a narrow page
-  const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top };
+  const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top, compact: choice.compact };
   if (!foldsNeeded(tapes)) {
     const rows = layTapes(tapes, given);
     return { laid: rows, head_y: top - 26 * plane.scale, height: rows.foot + 8, folded: false };
@@ -154,16 +155,17 @@ function layTable(choice, { plane }, tapes, theme) {
   return { laid: { ...strips, ...(fold ? { rows: rows.rows, tall: rows.tall } : {}) }, fold, head_y: top - 26 * theme.scale, height: (fold ? rows.foot : strips.foot) + 8, folded: true };
 }
 
-function makeScene(choice, state, watched, theme, width) {
+/** @param {boolean} [compact] whether the picture is as low as possible, so that the panel below it is in view */
+function makeScene(choice, state, watched, theme, width, compact = false) {
   const group = watched.group === null ? null : state.view.groups[watched.group];
   const clients = group ? clientsOf(state, watched.group) : [];
   const tapes = group ? tapesOf(state, watched.group) : [];
   const leading = group ? leaderOf(group) : null;
   const home = leading?.leader.node ?? group?.claim?.node ?? null;
   const pairs = [...new Set(Object.keys(state.view.links).map((name) => name.split(" -> ").sort().join(" ")))].map((pair) => pair.split(" "));
-  const plane = makeGroupPlane({ width, scale: theme.scale, nodes: Object.keys(state.view.clusters), clients, home, pairs });
+  const plane = makeGroupPlane({ width, scale: theme.scale, nodes: Object.keys(state.view.clusters), clients, home, pairs, compact });
   const made = { plane, watched, group, leading, counts: countsOf(tapes), tapes, clients: new Map(clients.map((one) => [one.name, one])), numbers: new Map(clients.map((one) => [one.name, one.number])), spans: state.view.spans_us };
-  return { ...made, ...layTable(choice, made, tapes, theme) };
+  return { ...made, ...layTable({ ...choice, compact }, made, tapes, theme) };
 }
 
 function paint(still, scene, choice, state, theme, { ratio, chosen }) {

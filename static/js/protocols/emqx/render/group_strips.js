@@ -3,8 +3,7 @@
  * A strip has a cell for each stream: the upper half in the hue of its owner in the leader's table, the lower half in that of its readers.
  */
 
-import { clientOf, isDoubled, isOver, isUnread } from "../model/groups.js";
-import { whole } from "../../../model/format.js";
+import { clientOf, countsOfFold, duplicatesOf, isDoubled, isOver, isUnread } from "../model/groups.js";
 import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
@@ -12,7 +11,7 @@ import { fontOf, ORIGINS } from "../../../render/theme.js";
  * @param {CanvasRenderingContext2D} context
  * @param {{strips: import("../layout/group_tapes.js").StripRow[], cell: number}} laid
  */
-export function paintStrips(context, laid, theme, { scale: k, numbers, chosen, turned }) {
+export function paintStrips(context, laid, theme, { width, scale: k, numbers, chosen, turned }) {
   context.textBaseline = "middle";
   const terse = laid.strips.length > 24;
   for (const row of laid.strips) {
@@ -23,7 +22,7 @@ export function paintStrips(context, laid, theme, { scale: k, numbers, chosen, t
     context.fillStyle = fold.key === "no reader" ? theme.ink.harm : fold.key === chosen ? theme.ink.ink : theme.ink.ink2;
     context.fillText(fold.key, x - 7 * k, y + height / 2);
     fold.tapes.forEach((tape, at) => paintCell(context, tape, x + at * laid.cell, y, laid.cell, height, theme, numbers));
-    if (!terse && !turned) totals(context, row, theme, k, x + row.width + 10 * k);
+    if (!terse && !turned) totals(context, row, theme, x + row.width + 10 * k, width - (x + row.width + 10 * k));
   }
 }
 
@@ -47,6 +46,11 @@ function paintCell(context, tape, x, y, cell, height, theme, numbers) {
     context.fillStyle = pick(reader.client, reader.acknowledged < tape.length);
     context.fillRect(x, y + half + (at * half) / readers, width, half / readers);
   });
+  if (duplicatesOf(tape) > 0) {
+    markAs(context, "duplicates-actual");
+    context.fillStyle = theme.ink.harm;
+    context.fillRect(x, y - 3, width, 2);
+  }
   if (isDoubled(tape)) {
     markAs(context, "two-readers");
     context.fillStyle = theme.ink.harm;
@@ -55,25 +59,27 @@ function paintCell(context, tape, x, y, cell, height, theme, numbers) {
   }
 }
 
-function totals(context, { fold, y, height }, theme, k, x) {
-  const runs = [[`${whole(fold.tapes.length)} streams`, theme.ink.ink2]];
-  if (fold.unread) runs.push([`${whole(fold.unread)} without a reader`, theme.ink.harm]);
-  if (fold.doubled) runs.push([`${whole(fold.doubled)} with two readers`, theme.ink.harm]);
-  if (fold.again.leader) runs.push([`${whole(fold.again.leader)} redelivered if the leader crashes`, theme.ink.harm]);
+/** The counts of a strip beside it, in the longest form that fits: harm first, all of them are in the strip's description. */
+function totals(context, { fold, y, height }, theme, x, room) {
+  const [whole_count, ...harm] = countsOfFold(fold);
   markAs(context, "text");
   context.textAlign = "left";
   context.font = fontOf(theme, theme.label, 400);
+  const fits = (runs) => context.measureText(runs.map(([text]) => text).join(", ")).width <= room;
+  const short = harm.map(([, text]) => [text]);
+  const forms = [[whole_count, ...harm], [whole_count, ...short], short, ...short.map((_, at) => short.slice(0, -1 - at))];
+  const runs = forms.find((form) => form.length > 0 && fits(form)) ?? [];
   let at = x;
-  runs.slice(0, 3).forEach(([text, colour], place) => {
-    const label = place ? `, ${text}` : text;
-    context.fillStyle = colour;
+  runs.forEach((run, place) => {
+    const label = place ? `, ${run[0]}` : run[0];
+    context.fillStyle = run === whole_count ? theme.ink.ink2 : theme.ink.harm;
     context.fillText(label, at, y + height / 2);
     at += context.measureText(label).width;
   });
 }
 
-/** @returns {import("../model/groups.js").Tape[]} the most interesting ones: two readers first, then unread, then by redeliveries */
+/** @returns {import("../model/groups.js").Tape[]} the most interesting ones: duplicates first, then two readers, then unread, then by redeliveries */
 export function mostNotable(tapes, most) {
-  const weight = (tape) => (isDoubled(tape) ? 1e9 : 0) + (isUnread(tape) ? 1e6 : 0) + tape.again.leader;
+  const weight = (tape) => (duplicatesOf(tape) ? 1e12 : 0) + (isDoubled(tape) ? 1e9 : 0) + (isUnread(tape) ? 1e6 : 0) + tape.again.leader;
   return tapes.map((tape, at) => ({ tape, at })).sort((a, b) => weight(b.tape) - weight(a.tape) || a.at - b.at).slice(0, most).map(({ tape }) => tape);
 }

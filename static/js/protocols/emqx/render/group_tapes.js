@@ -8,7 +8,7 @@ import { xAt } from "../layout/group_tapes.js";
 import { placeLabels } from "../../../layout/labels.js";
 import { clientOf, isDoubled, isOver } from "../model/groups.js";
 import { freeCell } from "../../../render/glyphs.js";
-import { crashLabels, cursorLabels, footOf } from "./group_tape_labels.js";
+import { crashLabels, cursorLabels, duplicateLabels, footOf } from "./group_tape_labels.js";
 import { markAs } from "../../../render/marks.js";
 import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
@@ -39,7 +39,7 @@ export function paintTapes(context, laid, theme, { width, height, scale: k, turn
     if (row.tape.name === chosen) outline(context, row, theme);
     if (!laid.tall || isOver(row.tape)) continue;
     paintCrashes(context, row, theme, k);
-    asked.push(...crashLabels(row, theme, k, measure));
+    asked.push(...crashLabels(row, theme, k, measure), ...duplicateLabels(row, theme, k, measure));
   }
   const first = laid.tall ? laid.rows.find(({ tape }) => tape.readers.length > 0 && !isOver(tape)) : null;
   if (first) asked.push(...cursorLabels(first, theme, k, measure));
@@ -57,6 +57,7 @@ function paintTape(context, row, theme, k, numbers) {
   });
   if (tape.readers.length === 0) strip(context, row, theme, { y: y + body + 1, hue: null, done: tape.committed });
   if (isDoubled(tape)) doubled(context, row, theme, k);
+  repeated(context, row, theme, k);
   cursors(context, row, theme, k);
 }
 
@@ -97,6 +98,17 @@ function outlineUnassigned(context, x, y, width, height, theme) {
   context.setLineDash([2, 3]);
   context.strokeRect(x + 0.5, y + 0.5, Math.max(0, width - 1), height - 1);
   context.restore();
+}
+
+/** Duplicates: a full bar over the messages that were delivered after an acknowledgement, as in logs. */
+function repeated(context, row, theme, k) {
+  markAs(context, "duplicates-actual");
+  context.fillStyle = theme.ink.harm;
+  for (const [first, after] of row.tape.duplicates) {
+    if (after <= row.first) continue;
+    const x = xAt(row, first);
+    context.fillRect(x, row.y - 4 * k, Math.max(2, xAt(row, after) - x), 3 * k);
+  }
 }
 
 /** Two readers: a double line in the colour of harm beside their strips, as for duplicates. */

@@ -7,7 +7,7 @@
 import { clustersOf, isUp, lanesOf } from "../../../model/state.js";
 import { subscriptionsOf, topicsOf, topicView } from "./topics.js";
 
-/** @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[]}} see the shell's `model/watched.js` */
+/** @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[], curve: {name: string, peer: string | null, words: (peer: string) => string}}} see the shell's `model/watched.js` */
 export function watchedOfLogs(state, selection) {
   const [clusters, lanes] = [clustersOf(state), lanesOf(state)];
   const topics = topicsOf(state);
@@ -19,7 +19,7 @@ export function watchedOfLogs(state, selection) {
   const forecast = state.view.forecast?.[subscription];
   const peers = lanes.filter((cluster) => forecast?.to?.[cluster]);
   const target = [selection.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name !== subject && isUp(state, name)) ?? null;
-  return { topic, subscription, subject, target, clusters, lanes, peers };
+  return { topic, subscription, subject, target, clusters, lanes, peers, curve: { name: subscription, peer: target, words: (peer) => `in ${peer}` } };
 }
 
 /** The target of the next failover that the scenario has planned. */

@@ -13,7 +13,8 @@ import { makeCaches } from "../render/caches.js";
 import { makePartitions } from "../render/partitions.js";
 import { makeRisk } from "../render/risk.js";
 import { makeStage } from "../render/stage.js";
-import { makeTimeSection } from "../render/time_section.js";
+import { makeTimeSection } from "../../../render/time_section.js";
+import { makeTimeDiagram } from "../render/time_diagram.js";
 import { makeAckSync } from "../render/ack_sync.js";
 import { clusterMenu, consumerMenu, delayMessageOf, delayOf, dropOf, flightMenu } from "../transport/fault_menus.js";
 import { makeFailover } from "./failover.js";
@@ -21,7 +22,6 @@ import { makeLooks } from "./looks.js";
 import { makePredictions } from "./predictions.js";
 
 const PICTURE_BUTTONS = ["magnify", "reduce", "follow", "together"];
-const TIME_BUTTONS = { "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" };
 
 /** What dragging a marker or message in flight does: the lab pauses, and letting it go gives the fault on a new branch. No fault loses a single message: its menu has the faults that lose or repeat several. */
 function onDraggedFlight({ link, getState, menus, say }) {
@@ -62,7 +62,7 @@ export function makePulsarView(tools) {
     prediction: predictions.shown,
   };
   const stage = makeStage(document, root, on, tiles);
-  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages(asking), makeCurveWindow(asking));
+  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makeCurveWindow(asking), makeTimeDiagram(makePassages(asking)));
   const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
   const risk = makeRisk(document, root);
   const ack_sync = makeAckSync(document, root);
@@ -70,7 +70,6 @@ export function makePulsarView(tools) {
   const caches = makeCaches(document, root);
   const failover = makeFailover(tools);
   for (const act of PICTURE_BUTTONS) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);
-  for (const [name, act] of Object.entries(TIME_BUTTONS)) required(root, `[data-act=${name}]`).addEventListener("click", time.acts[act]);
 
   return {
     acts: { ...stage.acts, ...partitions.acts },

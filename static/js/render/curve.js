@@ -1,10 +1,10 @@
 /**
- * Draws the fail-over-now curve with Plotly: steps of forecast duplicates per peer.
+ * Draws the curve of duplicates if something failed now, with Plotly: steps per peer of `watched.curve`.
  * It shares the time window of the diagram above. It is redrawn at most four times per second, and only when something has changed.
  */
 
-import { curveOf, peersOf } from "../../../model/forecast.js";
-import { plainChart } from "../../../render/plain_chart.js";
+import { curveOf, peersOf } from "../model/forecast.js";
+import { plainChart } from "./plain_chart.js";
 
 /** Shortest time between two drawings, ms of the wall clock. */
 const CURVE_EVERY_MS = 250;
@@ -27,7 +27,7 @@ export function makeCurve(element, plotly) {
     update(state, watched, theme, given, wall_ms) {
       const library = plotly();
       if (!library) return false;
-      const key = [state.view.branch, state.at_us, state.view.seq, given.points.length, given.points[0]?.[0], given.window.start_us, given.window.span_us, watched.subscription, watched.target, theme.ink.bg, given.width, given.height].join("|");
+      const key = [state.view.branch, state.at_us, state.view.seq, given.points.length, given.points[0]?.[0], given.window.start_us, given.window.span_us, watched.curve.name, watched.curve.peer, theme.ink.bg, given.width, given.height].join("|");
       if (key === drawn) return false;
       if (wall_ms - drawn_ms < CURVE_EVERY_MS) return true;
       drawn = key;
@@ -43,10 +43,10 @@ export function makeCurve(element, plotly) {
 }
 
 function traces(points, watched, theme) {
-  const peers = peersOf(points, watched.subscription);
-  const ordered = [...peers.filter((peer) => peer === watched.target), ...peers.filter((peer) => peer !== watched.target)];
+  const peers = peersOf(points, watched.curve.name);
+  const ordered = [...peers.filter((peer) => peer === watched.curve.peer), ...peers.filter((peer) => peer !== watched.curve.peer)];
   return ordered.map((peer, at) => {
-    const { x, y } = curveOf(points, watched.subscription, peer);
+    const { x, y } = curveOf(points, watched.curve.name, peer);
     return {
       x,
       y,
@@ -56,7 +56,7 @@ function traces(points, watched, theme) {
       line: { shape: "hv", color: at === 0 ? theme.ink.harm : theme.ink.harmSoft, width: at === 0 ? 1.8 * theme.scale : 1.2, dash: at === 0 ? "solid" : "dash" },
       fill: at === 0 ? "tozeroy" : "none",
       fillcolor: theme.ink.harmWash,
-      hovertemplate: `%{y} duplicates in ${peer}<extra>%{x:.3f} s</extra>`,
+      hovertemplate: `%{y} duplicates ${watched.curve.words(peer)}<extra>%{x:.3f} s</extra>`,
     };
   });
 }
@@ -93,7 +93,7 @@ function topOf(points, watched, from, to) {
   let top = 4;
   for (const [at_us, values] of points) {
     if (at_us / 1e6 < from - (to - from) || at_us / 1e6 > to) continue;
-    for (const value of Object.values(values[watched.subscription] ?? {})) top = Math.max(top, value);
+    for (const value of Object.values(values[watched.curve.name] ?? {})) top = Math.max(top, value);
   }
   return top * 1.15;
 }

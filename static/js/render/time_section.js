@@ -1,16 +1,22 @@
-/** The time section: space-time diagram and risk curve on one axis, with one now line through both. */
+/**
+ * The time section: a diagram of the lab's protocol and the curve of duplicates on one axis, with one now line through both.
+ *
+ * @typedef {object} Diagram what a protocol draws in the section
+ * @property {(watched: any) => number} lanes number of its lines
+ * @property {(state: any, watched: any) => number} spanUs time shown when the viewer chose no window
+ * @property {(state: any, watched: any, window: import("../layout/time_axis.js").TimeWindow, given: any) => any} read what is shown in a window, with `waiting`
+ * @property {() => string} version changes when `read` has something new
+ * @property {(canvas: HTMLCanvasElement, state: any, watched: any, theme: any, given: any) => any[]} paint returns positions that can be clicked
+ * @property {(shown: any) => string} note
+ * @property {(watched: any) => {lead: string, rest: string, others: string}} caption of the curve
+ * @property {(state: any, watched: any) => boolean} hasCurve
+ */
 
-import { NEAR_NOW, spanOfPeriods, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
-import { snapshotPeriod } from "../model/snapshot_period.js";
-import { marksOf } from "../../../model/marks.js";
-import { MARKS } from "../model/marks.js";
-import { whole } from "../../../model/format.js";
-import { curveOf } from "../../../model/forecast.js";
-import { curveReasons } from "../model/curve_reasons.js";
-import { axisOf, makeCurve } from "./curve.js";
-import { required, setText } from "../../../render/dom.js";
-import { paintSpacetime, spacetimeHeight } from "./spacetime.js";
-import { listenToTime } from "../../../render/time_gestures.js";
+import { NEAR_NOW, timePanned, timeZoomed, turned } from "../layout/time_axis.js";
+import { makeCurve } from "./curve.js";
+import { required, setText } from "./dom.js";
+import { spacetimeHeight } from "./time_axes.js";
+import { listenToTime } from "./time_gestures.js";
 
 /** Limits of the curve's height; within them it uses the space that is left on the page. */
 const LOWEST_CURVE_PX = 58;
@@ -26,15 +32,15 @@ const KEY_PART = 0.25;
  * @param {HTMLElement} root
  * @param {{onMarker: (number: number) => void, onChange: () => void, onInstant: (at_us: number) => void}} on
  * @param {() => object | undefined} plotly
- * @param {ReturnType<import("../model/passages.js").makePassages>} passages
- * @param {ReturnType<import("../../../model/curve_window.js").makeCurveWindow>} risk_curve
+ * @param {ReturnType<import("../model/curve_window.js").makeCurveWindow>} risk_curve
+ * @param {Diagram} diagram
  */
-export function makeTimeSection(root, on, plotly, passages, risk_curve) {
+export function makeTimeSection(root, on, plotly, risk_curve, diagram) {
   const section = required(root, "[data-part=time]");
   const canvas = required(section, "canvas[data-part=spacetime]");
   const chart = required(section, "[data-part=curve]");
   const caption = required(section, "[data-part=curve-caption]");
-  const others = required(section, "[data-part=curve-others]");
+  const write = captionOf(section);
   const note = required(section, "[data-part=time-note]");
   const curve = makeCurve(chart, plotly);
   let window = null;
@@ -59,28 +65,28 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
   });
 
   return {
+    /** Actions of the buttons and keys of the section. */
     acts: { magnifyTime: () => zoom(1), reduceTime: () => zoom(-1), earlier: () => pan(-KEY_PART), later: () => pan(KEY_PART), followTime: () => change(null) },
     /** @returns {boolean} whether a further drawing of the curve is needed */
-    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, chosen, landmarks }) {
+    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, chosen, landmarks, bursts }) {
       now_us = shown_us;
-      const { lanes } = watched;
-      const places_px = placesOf(section.clientWidth, plane, lanes.length, theme.scale, spare);
+      const places_px = placesOf(section.clientWidth, plane, diagram.lanes(watched), theme.scale, spare);
       const { width, height, x0, x1 } = places_px;
       axis = { x0, x1 };
-      window = turned(window, now_us, spanOfPeriods(snapshotPeriod(state, watched), state.playing ? state.speed : 0), NEAR_NOW);
-      const shown = passages.in(state, watched.topic, window, wall_ms);
+      window = turned(window, now_us, diagram.spanUs(state, watched), NEAR_NOW);
+      const shown = diagram.read(state, watched, window, { wall_ms, bursts, landmarks });
       const begin_us = Math.floor(window.start_us / window.span_us) * window.span_us; // whole spans, so that few requests are needed while the window follows
       const points = risk_curve.points(state, begin_us - window.span_us, begin_us + 3 * window.span_us, wall_ms);
-      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), risk_curve.version(), watched.target, shown.waiting, lit?.row.seq, [...(chosen?.marks ?? [])], landmarks.length].join("|");
+      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, watched.group, diagram.version(), bursts.version(), risk_curve.version(), watched.target, shown.waiting, lit?.row.seq, [...(chosen?.marks ?? [])], landmarks.length].join("|");
       if (key !== drawn) {
         drawn = key;
         layOut({ section, chart, caption }, places_px);
         const furthest_us = Math.max(now_us, state.view?.furthest_us ?? 0);
-        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks, MARKS), ratio, passages: shown, lit, chosen, reasons: reasonsIn(state, watched, theme, { ...places_px, window, points, shown }) });
-        setText(note, noteOf(shown));
+        places = diagram.paint(canvas, state, watched, theme, { ...places_px, window, now_us, furthest_us, landmarks, ratio, shown, points, lit, chosen });
+        setText(note, diagram.note(shown));
       }
-      setText(others, plane.turned ? "" : othersOf(watched));
-      caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
+      write(diagram.caption(watched), plane.turned);
+      caption.hidden = chart.hidden = !diagram.hasCurve(state, watched);
       return curve.update(state, watched, theme, { window, x0, x1, width, height: places_px.curve_px, points }, wall_ms);
     },
     forget: () => {
@@ -90,13 +96,14 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
   };
 }
 
-/** The reasons of the curve, with its axis in px of the canvas; nothing where a run has no curve. */
-function reasonsIn(state, watched, theme, { window, points, shown, curve_px, strip_px, narrow }) {
-  if (narrow) return null;
-  const reasons = curveReasons(state, watched, { points, markers: shown.markers, snapshots: shown.snapshots });
-  const { yAt, top, bottom } = axisOf(watched, theme, { points, window, height: curve_px });
-  const { x, y } = curveOf(points, watched.subscription, watched.target);
-  return { reasons, yAt: (value) => strip_px + yAt(value), top: strip_px + top, bottom: strip_px + bottom, steps: x.map((at_s, at) => ({ from_us: at_s * 1e6, to_us: (x[at + 1] ?? at_s) * 1e6, value: y[at] })) };
+/** Writes the caption of the curve; on a narrow page without the other curves. */
+function captionOf(section) {
+  const [lead, rest, others] = ["curve-lead", "curve-rest", "curve-others"].map((name) => required(section, `[data-part=${name}]`));
+  return function write(words, narrow) {
+    setText(lead, words.lead);
+    setText(rest, words.rest);
+    setText(others, narrow ? "" : words.others);
+  };
 }
 
 /** Handles clicks and hovering near a marker of the diagram. */
@@ -132,15 +139,4 @@ function layOut({ section, chart, caption }, { narrow, x0, caption_px, strip_px,
   chart.style.top = `${strip_px + 8}px`;
   caption.style.top = `${narrow ? strip_px - caption_px + 14 : strip_px + 4}px`;
   caption.style.width = narrow ? "auto" : `${x0 - 34}px`;
-}
-
-/** The regions whose curves are drawn faintly beside the target's. */
-function othersOf({ peers, target }) {
-  const others = peers.filter((peer) => peer !== target);
-  return others.length > 1 ? "other regions" : (others[0] ?? "");
-}
-
-function noteOf({ bins, count, waiting }) {
-  if (bins) return `${count ? whole(count) : "Many"} marker events, drawn as counts; zoom in to see each.`;
-  return waiting ? "Loading…" : "";
 }
