@@ -168,3 +168,30 @@ def test_another_page_of_the_owner_follows_until_it_presents(presenter):
     expect(bar_of(own)).to_contain_text("from another page of its owner")
     other.get_by_role("tab", name="Time").click()
     expect(own.get_by_role("tab", name="Time")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_room_shows_a_qr_code_and_says_when_its_address_works_on_this_computer_only(presenter):
+    own = presenter.page
+    dialog = own.locator("dialog[data-part=present-dialog]")
+    qr = dialog.get_by_role("img", name="QR code of the link to this room")
+    expect(qr).to_be_visible()
+    wait_until(own, "() => document.querySelector('[data-part=room-qr]').naturalWidth > 0")
+    expect(dialog.locator("[data-part=local-only]")).to_contain_text("works on this computer only")
+    expect(dialog.locator("[data-part=local-only]")).to_contain_text("script/server --lan")
+    own.keyboard.press("Escape")
+    own.get_by_role("button", name="Share", exact=True).click()
+    expect(own.locator(".share [data-part=local-only]")).to_contain_text("script/server --lan")
+
+
+def test_on_a_projector_code_and_qr_code_fill_the_screen(presenter):
+    own = presenter.page
+    own.keyboard.press("Escape")
+    own.get_by_role("button", name="Projector").click()
+    own.locator("[data-act=show-code]").click()
+    wait_until(own, "() => document.querySelector('[data-part=room-qr]').naturalWidth > 0")
+    code, qr = (own.locator(f"[data-part=room-{name}]").bounding_box() for name in ("code", "qr"))
+    assert code["height"] >= 130 and qr["width"] >= 400, (code, qr)
+    assert code["x"] + code["width"] <= qr["x"], "one beside the other"
+    dialog = own.locator("dialog[data-part=present-dialog]")
+    assert dialog.evaluate("box => box.scrollHeight - box.clientHeight") <= 1, "nothing to scroll"
+    assert dialog.evaluate("box => box.scrollWidth - box.clientWidth") <= 1

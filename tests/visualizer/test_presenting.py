@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import segno
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 from django.utils import timezone
@@ -174,7 +176,7 @@ async def test_only_the_owner_begins_and_ends_a_presentation(made, path):
     code = await begun(made)
     for token in ("wrong", None, 5):
         status, body = await post(f"/labs/{made.lab.pk}/{path}", token=token)
-        assert (status, body["code"]) == (400, "not-owner")
+        assert (status, body["code"]) == (403, "not-owner")
     assert await sync_to_async(rooms.find_lab)(code) == made.lab.pk
 
 
@@ -221,6 +223,48 @@ async def test_a_message_that_is_too_long_is_refused(made):
     await presenter.send({"type": "present", "by": "first", "shown": shown})
     assert f"{SHOWN_MOST:,} characters" in (await presenter.until("error"))["hint"]
     await presenter.close()
+
+
+# --- links
+
+
+def qr(path: str, origin: str, **extra: Any) -> Any:
+    return Client(**extra).get(path, {"origin": origin})
+
+
+def test_the_qr_code_of_a_room_is_that_of_its_link(settings):
+    settings.SHARED_ADDRESS = "http://192.0.2.7:8000"
+    settings.TRUSTED_ORIGINS = ["https://lab.example.org"]
+    for origin in ("http://testserver", settings.SHARED_ADDRESS, *settings.TRUSTED_ORIGINS):
+        answer = qr("/join/BCDFGH/qr.svg", origin)
+        assert (answer.status_code, answer["Content-Type"]) == (200, "image/svg+xml")
+        wanted = segno.make(f"{origin}/join/BCDFGH/", error="m", micro=False)
+        path = re.search(rb' d="(M4[^"]+)"', answer.content)[1]
+        assert path == re.search(rb' d="(M4[^"]+)"', wanted.svg_inline(border=4).encode())[1]
+        assert f'viewBox="0 0 {wanted.symbol_size(border=4)[0]} '.encode() in answer.content
+
+
+@pytest.mark.parametrize("origin", ["http://other.example", "", "javascript:alert(1)", "x" * 500])
+def test_no_qr_code_leads_to_another_site(origin, settings):
+    answer = qr("/join/BCDFGH/qr.svg", origin)
+    assert answer.status_code == 400 and len(answer.content) < 500
+    assert qr("/join/123/qr.svg", "http://testserver").status_code == 400
+
+
+def test_the_page_gets_the_address_for_other_computers(presented, settings):
+    settings.SHARED_ADDRESS = "http://192.0.2.7:8000"
+    page = Client().get(f"/labs/{presented[1]}/").content.decode()
+    assert 'data-shared-address="http://192.0.2.7:8000"' in page
+
+
+@pytest.mark.parametrize("host", ["lab.test:8000", "192.0.2.9", "<b>x", "a" * 5_000])
+def test_a_host_that_is_not_allowed_gets_a_page_that_names_the_setting(host, caplog):
+    answer = Client().get("/", HTTP_HOST=host)
+    page = answer.content.decode()
+    assert answer.status_code == 400 and "script/server --lan" in page and "ALLOWED_HOSTS=" in page
+    assert "<b>x" not in page and len(page) < 4_000
+    assert [(line.levelname, line.exc_info) for line in caplog.records] == [("WARNING", None)]
+    assert len(caplog.text) < 400
 
 
 # --- room codes
