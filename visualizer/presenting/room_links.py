@@ -14,7 +14,7 @@ from visualizer.live.origin import is_own_origin
 from visualizer.live.wire import Refused
 
 QUIET_MODULES = 4
-"""Width of the white border: the four modules that ISO 18004 asks for, so that phones find the code on a dark page."""
+"""Width of the white border: the four modules of ISO 18004, so that phones find the code on a dark page."""
 
 CODES_KEPT = 200
 """QR codes that are kept; each takes about 3 ms to make."""
