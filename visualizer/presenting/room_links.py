@@ -22,7 +22,8 @@ CODES_KEPT = 200
 
 def room_link(request: HttpRequest, origin: str, code: str) -> str:
     """The link to a room. Raises Refused for an origin that is not this site's."""
-    if origin != settings.SHARED_ADDRESS and not is_own_origin(origin, request.get_host()):
+    known = bool(origin) and (origin == settings.SHARED_ADDRESS or is_own_origin(origin, request.get_host()))
+    if not known:
         raise Refused(
             "bad-origin",
             f"The origin {origin[:80]!r} is not one of this site's.",
