@@ -124,6 +124,6 @@ class AllowedHosts:
             name = host.rsplit(":", 1)[0] if host.rsplit(":", 1)[-1].isdigit() else host
             allowed = ",".join([*settings.ALLOWED_HOSTS, name])
             page = render(request, "bad_host.html", {"host": host, "allowed": allowed}, status=400)
-            page._has_been_logged = True  # type: ignore[attr-defined]  # else Django logs a second line
+            page._has_been_logged = True  # else Django logs a second line
             return page
         return await self.get_response(request)

@@ -48,7 +48,9 @@ class Presenting:
         self._timer: asyncio.TimerHandle | None = None
         self._by, self._shown = None, None
         self._followers, self._here, self._away_ticks = 0, False, 0
-        self._forget_predictions()
+        self._given: dict[int, dict[str, str]] = {}  # predictions by step, by the page's name
+        self._asked: int | None = None  # the step whose question was asked last
+        self._revealed: int | None = None  # the step whose predictions the presenter's page shows
         if facts is not None:
             self._facts = dict(facts)
             if before.get("code") == facts["code"]:  # it was presented in another process
@@ -87,7 +89,7 @@ class Presenting:
         """Begin the presentation, or end it with None."""
         if facts is None or self._facts is None or self._facts["code"] != facts["code"]:
             self._by, self._shown, self._away_ticks = None, None, 0
-            self._forget_predictions()
+            self._given, self._asked, self._revealed = {}, None, None
         self._facts = None if facts is None else dict(facts)
         self._soon()
 
@@ -125,11 +127,6 @@ class Presenting:
             )
         given[name] = guess
         self._soon()
-
-    def _forget_predictions(self) -> None:
-        self._given: dict[int, dict[str, str]] = {}  # by step, by the page's name
-        self._asked: int | None = None  # the step whose question was asked last
-        self._revealed: int | None = None  # the step whose predictions the presenter's page shows
 
     def count(self, followers: int, here: bool) -> None:
         """Take the number of followers' pages, and whether the presenter's page is connected."""

@@ -9,6 +9,9 @@ export const LOCAL_ONLY = "This address works on this computer only. For phones 
  */
 export const isThisComputer = (hostname) => /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])$/i.test(hostname);
 
+/** @param {string} address `scheme://host:port` */
+const hostnameOf = (address) => /^\w+:\/\/(\[[^\]]*\]|[^:/]*)/.exec(address)?.[1] ?? "";
+
 /**
  * @param {{origin: string, hostname: string}} location of the page
  * @param {string} shared_address the server's SHARED_ADDRESS, "" without one
@@ -16,5 +19,5 @@ export const isThisComputer = (hostname) => /^(localhost|.*\.localhost|127(\.\d{
  */
 export function sharedOrigin({ origin, hostname }, shared_address) {
   if (!isThisComputer(hostname)) return { origin, local_only: false };
-  return shared_address ? { origin: shared_address, local_only: isThisComputer(new URL(shared_address).hostname) } : { origin, local_only: true };
+  return shared_address ? { origin: shared_address, local_only: isThisComputer(hostnameOf(shared_address)) } : { origin, local_only: true };
 }

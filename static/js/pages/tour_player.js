@@ -52,33 +52,14 @@ export function makeTourPlayer(parts) {
   const starts = allOf(root, "button[data-act=tour-start]");
   const acts = { next: () => during(() => goOn(held)), previous: () => during(() => goTo(held, held.open.at - 1)) };
   const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => (held.open ? answer(held, typed) : following.answer(typed)), ...acts });
-  const names = makePageName(window, `failover-lab.predicts.${root.dataset.labId}`);
-  let follows = false; // whether this page is a follower's, whose predictions are counted
-  function send(step, guess) {
-    if (!follows) return;
-    if (names.own() === null) names.keep();
-    parts.send({ type: "predict", by: names.own(), step, guess });
-  }
-  const following = makeTourFollowing({ root, bar, view, fetchTour: () => fetchTour(parts), onRoom: parts.onRoom, predictions: parts.predictions, send, uncover: () => uncover(parts) });
-  const of_class = makeTourClass(document, bar, { reveal, onRoom: parts.onRoom });
+  const following = makeTourFollowing({ root, bar, view, fetchTour: () => fetchTour(parts), onRoom: parts.onRoom, predictions: parts.predictions, send: (step, guess) => in_class.send(step, guess), uncover: () => uncover(parts) });
   /** @type {{parts: TourParts, view: typeof view, bar: HTMLElement, open: Open | null, asking: boolean}} */
   const held = { parts, view, bar, open: null, asking: false };
+  const in_class = makeInClass(held, following);
   let looked = false; // whether the address has been read
   for (const button of starts) button.addEventListener("click", () => start(held, 0));
   window.addEventListener("hashchange", openFromAddress);
   for (const [act, run] of Object.entries({ ...acts, leave: () => leave(held) })) required(bar, `[data-act=tour-${act}]`).addEventListener("click", run);
-
-  function reveal(step) {
-    if (held.open) held.open.reveals = step;
-    parts.wake();
-  }
-
-  /** Shows what the class predicts at the step shown, on the presenter's page and on those that follow. */
-  function drawClass() {
-    const place = held.open ? { steps: held.open.tour.steps, at: held.open.at } : following.place();
-    if (place) of_class.draw({ ...place, judge: parts.predictions() });
-    else of_class.close();
-  }
 
   /** @returns {boolean} whether a tour is open */
   function during(act) {
@@ -103,11 +84,7 @@ export function makeTourPlayer(parts) {
     follow(place) {
       if (!held.open) following.follow(place);
     },
-    /** Takes what the class predicts. @param {import("../model/presentation.js").Presentation} presentation @param {string} role of this page */
-    onClass(presentation, role) {
-      follows = role === "follower";
-      of_class.take(presentation, role);
-    },
+    onClass: in_class.take,
     resend: following.resend,
     update() {
       const { welcome } = getState();
@@ -118,7 +95,43 @@ export function makeTourPlayer(parts) {
       if (!looked && welcome?.tour) openFromAddress();
       if (held.open) follow(held);
       following.update();
-      drawClass();
+      in_class.draw();
+    },
+  };
+}
+
+/**
+ * The tour of a class: sends a follower's predictions, and shows those of all on the presenter's page and on those that follow.
+ * @param {any} held
+ * @param {ReturnType<typeof makeTourFollowing>} following
+ */
+function makeInClass(held, following) {
+  const { bar, parts } = held;
+  const names = makePageName(parts.window, `failover-lab.predicts.${parts.root.dataset.labId}`);
+  const of_class = makeTourClass(parts.document, bar, { reveal, onRoom: parts.onRoom });
+  let follows = false; // whether this page is a follower's, whose predictions are counted
+
+  function reveal(step) {
+    if (held.open) held.open.reveals = step;
+    parts.wake();
+  }
+
+  return {
+    /** @param {number} step from 1 @param {string} guess */
+    send(step, guess) {
+      if (!follows) return;
+      if (names.own() === null) names.keep();
+      parts.send({ type: "predict", by: names.own(), step, guess });
+    },
+    /** Takes what the class predicts. @param {import("../model/presentation.js").Presentation} presentation @param {string} role of this page */
+    take(presentation, role) {
+      follows = role === "follower";
+      of_class.take(presentation, role);
+    },
+    draw() {
+      const place = held.open ? { steps: held.open.tour.steps, at: held.open.at } : following.place();
+      if (place) of_class.draw({ ...place, judge: parts.predictions() });
+      else of_class.close();
     },
   };
 }
