@@ -1,4 +1,4 @@
-"""Middleware of every answer: security headers, static files without another server, and allowed hosts.
+"""Middleware of every answer: security headers, static files without a server, allowed hosts.
 
 All work on the asynchronous path without a thread per request. WhiteNoise finds the static files.
 """

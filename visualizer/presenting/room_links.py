@@ -1,4 +1,4 @@
-"""Links of rooms and their QR codes. A link begins with the address under which followers reach the site."""
+"""Links of rooms and their QR codes. They begin with the address that followers reach."""
 
 from __future__ import annotations
 
