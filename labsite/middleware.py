@@ -1,15 +1,18 @@
-"""Middleware of every answer: security headers, and static files without another server.
+"""Middleware of every answer: security headers, static files without a server, allowed hosts.
 
-Both work on the asynchronous path without a thread per request. WhiteNoise finds the static files.
+All work on the asynchronous path without a thread per request. WhiteNoise finds the static files.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 
 from asgiref.sync import markcoroutinefunction
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -39,6 +42,11 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+
+logger = logging.getLogger(__name__)
+
+HOST_SHOWN = 100
+"""Most characters of a refused host that the page and the log show."""
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -91,3 +99,31 @@ class StaticFiles(WhiteNoiseMiddleware):
         for name, value in answer.headers:
             response.headers[name] = value
         return response
+
+
+class AllowedHosts:
+    """Answers a request under a host that is not allowed with a page that names the setting.
+
+    Django would log a traceback for each and answer "Bad Request (400)". Static files are served before, so
+    that the page has its styles.
+    """
+
+    async_capable = True
+    sync_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        markcoroutinefunction(self)
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            host = request.META.get("HTTP_HOST", "")[:HOST_SHOWN]
+            logger.warning("Refused a request for the host %r, which ALLOWED_HOSTS does not name", host)
+            name = host.rsplit(":", 1)[0] if host.rsplit(":", 1)[-1].isdigit() else host
+            allowed = ",".join([*settings.ALLOWED_HOSTS, name])
+            page = render(request, "bad_host.html", {"host": host, "allowed": allowed}, status=400)
+            page._has_been_logged = True  # else Django logs a second line
+            return page
+        return await self.get_response(request)

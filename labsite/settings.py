@@ -8,6 +8,8 @@ machine. Lists are comma-separated.
                      same labs.
   SECRET_KEY         default: made once and kept in var/secret-key.
   ALLOWED_HOSTS      host names, default: localhost,127.0.0.1,[::1].
+  SHARED_ADDRESS     address of the site for other computers, such as http://192.168.1.20:8000: links to share
+                     begin with it where the page is open under a name of this computer only. Default: none.
   TRUSTED_ORIGINS    origins beside the site's own, for a proxy that changes Host. Default: none. Example:
                      https://lab.example.org.
   TRUSTED_PROXIES    addresses or networks of proxies whose X-Forwarded-For names the visitor that quotas
@@ -41,6 +43,7 @@ SECURE = environment.flag("SECURE")
 COLD_WORKER = environment.flag("COLD_WORKER")
 SECRET_KEY = environment.secret_key(DATA_DIR)
 ALLOWED_HOSTS = environment.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+SHARED_ADDRESS = (environment.address("SHARED_ADDRESS", ("http", "https")) or "").rstrip("/")
 TRUSTED_ORIGINS = environment.names("TRUSTED_ORIGINS", [])
 TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES")
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
@@ -62,6 +65,7 @@ INSTALLED_APPS += ["visualizer.experiments", "visualizer.audits"]
 MIDDLEWARE = [
     "labsite.middleware.SecurityHeaders",
     "labsite.middleware.StaticFiles",
+    "labsite.middleware.AllowedHosts",
     "labsite.database.DatabaseErrors",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -7,6 +7,7 @@ Rules: a file joins by its place (scenarios, templates, page modules, stories, d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,36 @@ def test_text_uses_plain_words(name: str, reader: Callable[[str], str]):
     found = banned_in(reader((ROOT / name).read_text()))
     words = "\n".join(f"{name}:{line}: {phrase!r}: {instead}" for line, phrase, instead in found)
     assert not found, words
+
+
+OF_ONE_SCREEN = re.compile(
+    r"\b(?:pale[rst]*|(?:on|to|at) the (?:left|right)|(?<!nothing )(?:left|right) of|dark(?:er)? part|in black|black lines?)\b",
+    re.IGNORECASE,
+)
+"""A direction or a shade: lanes are turned on a phone, and acked messages are darker in the dark theme."""
+
+NEVER_TURNED = {
+    "static/js/protocols/emqx/render/node_message_controls.js": "its diagram is the same on every screen",
+    "static/js/protocols/emqx/render/legend.js": "the cards and strips of a group are never turned",
+}
+
+
+def test_texts_are_right_on_every_screen():
+    """A text says "after" and "faded", not "to the right of" and "pale"."""
+    read = {
+        "simulator/scenarios/library/*.yaml": str,
+        "templates/**/*.html": text_of_html,
+        "static/js/**/*.js": text_of_javascript,
+    }
+    found = [
+        f"{name}: {match[0]}"
+        for pattern, reader in read.items()
+        for path in sorted(ROOT.glob(pattern))
+        if (name := str(path.relative_to(ROOT))) not in NEVER_TURNED
+        for match in OF_ONE_SCREEN.finditer(reader(path.read_text()))
+    ]
+    assert found == []
+    assert OF_ONE_SCREEN.search("drawn pale") and OF_ONE_SCREEN.search("messages to the right of it")
 
 
 def test_old_wording_is_detected_with_its_line():

@@ -13,12 +13,14 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from script.support.ports import free_port
+from script.support.system import lan_addresses
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S, STOP_LIMIT_S = 240, 10
@@ -38,12 +40,12 @@ def bare_environment(tmp_path):
 class Server:
     """A running `script/server`, leader of its own process group, as in a terminal."""
 
-    def __init__(self, environment: dict[str, str], log: Path) -> None:
+    def __init__(self, environment: dict[str, str], log: Path, *options: str) -> None:
         self.port = free_port()
         self.log = log
         with log.open("wb") as stream:
             self.process = subprocess.Popen(
-                [str(ROOT / "script" / "server"), "--no-install", "--port", str(self.port)],
+                [str(ROOT / "script" / "server"), "--no-install", "--port", str(self.port), *options],
                 env=environment,
                 stdout=stream,
                 stderr=stream,
@@ -109,6 +111,34 @@ def test_the_server_serves_and_leaves_nothing_behind(bare_environment, tmp_path,
         server.stop(number)
     assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
     assert "openjdk-17-jre-headless" in server.log.read_text(), "it did not say what to install for reports"
+
+
+def test_lan_prints_the_address_of_this_machine_with_its_qr_code_and_allows_it(bare_environment, tmp_path):
+    addresses = lan_addresses()
+    assert addresses, "this machine has no address on a network"
+    server = Server(bare_environment, tmp_path / "log", "--lan", "--no-worker")
+    try:
+        server.wait_for(rf"On this network it is at http://{re.escape(addresses[0])}:{server.port}/")
+        server.wait_for(r"(?s)On this network .*\n(█+\n){1,3}██ ▄▄▄▄▄ ")  # the finder pattern of a QR code
+        for host in addresses:
+            with urllib.request.urlopen(f"http://{host}:{server.port}/", timeout=PATIENCE_S) as answer:
+                assert answer.status == 200
+        elsewhere = urllib.request.Request(f"http://127.0.0.1:{server.port}/", headers={"Host": "lab.test"})
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(elsewhere, timeout=PATIENCE_S)
+        page = refused.value.read().decode()
+        assert refused.value.code == 400 and "script/server --lan" in page and "ALLOWED_HOSTS=" in page
+    finally:
+        server.stop(signal.SIGTERM)
+    refusals = [
+        line for line in server.log.read_text().splitlines() if "lab.test" in line or "Bad Req" in line
+    ]
+    assert len(refusals) == 1 and "WARNING" in refusals[0]
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_addresses_of_this_computer_only_are_not_offered_to_others():
+    assert [one for one in lan_addresses() if one.startswith(("127.", "169.254.", "0."))] == []
 
 
 def test_a_dead_worker_is_restarted(bare_environment, tmp_path):

@@ -70,6 +70,7 @@ urlpatterns = [
     path("run/", sharing.shared_run, name="shared-run"),
     path("join/", presenting.join, name="join"),
     path("join/<str:code>/", presenting.join, name="join-code"),
+    path("join/<str:code>/qr.svg", presenting.qr_code, name="join-qr"),
     path("labs/<slug:lab_id>/present/", presenting.begin, name="present"),
     path("labs/<slug:lab_id>/present/end/", presenting.end, name="end-presentation"),
     path("labs/<slug:lab_id>/run.json", sharing.run_document, name="run-document"),

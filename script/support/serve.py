@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 
 from script.support import system
 from script.support.environment import PYTHON, REPORTS, SITE, SetUpFailed, ensure_environment, run_command
@@ -37,6 +38,9 @@ MESSAGE_BYTES = 2_097_152
 A lab's page sends a few kilobytes. Beyond it the socket is closed with code 1009.
 """
 
+EVERY_ADDRESS = "0.0.0.0"
+LOCAL_HOSTS = "localhost,127.0.0.1,[::1]"
+
 SHUTDOWN_SECONDS = 2
 """The time that open requests and sockets have after SIGTERM, well under the supervisor's grace."""
 
@@ -48,8 +52,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="script/server", description="Serves Failover Lab, its report worker included. Ctrl-C stops it."
     )
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--host", default="127.0.0.1", help="address to listen at (default: this machine only)"
+    )
+    where.add_argument(
+        "--lan",
+        action="store_true",
+        help="serve this network too: listens at every address of this machine, allows each as host, and "
+        "prints the one to open with its QR code",
     )
     parser.add_argument("--port", type=_port, default=8000, help="port to listen at (default: 8000)")
     parser.add_argument(
@@ -70,6 +81,9 @@ def _port(text: str) -> int:
 
 
 def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
+    lan = Lan(arguments.port) if arguments.lan else None
+    if lan is not None:
+        arguments.host = EVERY_ADDRESS
     _refuse_taken_port(arguments.host, arguments.port)
     ensure_environment(supervisor, SITE)
     has_spark = REPORTS.is_current()
@@ -79,7 +93,11 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
         Status().clear()
     else:
         Status().say("waiting for the site to answer")
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **_allowed_hosts(arguments.host)}
+    environment = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        **(_allowed_hosts(arguments.host) if lan is None else lan.settings(os.environ)),
+    }
     if (
         supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment)
         != 0
@@ -90,6 +108,8 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     reports = Reports(supervisor, arguments, environment, has_spark)
     engine = Engine(supervisor, environment) if not arguments.no_worker else None
     say(f"Failover Lab is at http://{_reachable(arguments.host)}:{arguments.port}/   (Ctrl-C stops it)")
+    if lan is not None:
+        lan.show(supervisor)
     while site.poll() is None:
         reports.look_after()
         if engine is not None:
@@ -206,6 +226,38 @@ class Reports:
             self._worker = self._supervisor.start(worker_command(), self._environment)
 
 
+class Lan:
+    """The addresses under which other computers of this network reach the site.
+
+    Raises SetUpFailed when this machine has none.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._addresses = system.lan_addresses()
+        if not self._addresses:
+            raise SetUpFailed(
+                "This computer has no address on a network. Connect it to one, or leave out --lan."
+            )
+        self.address = f"http://{self._addresses[0]}:{port}"
+
+    def settings(self, given: Mapping[str, str]) -> dict[str, str]:
+        """ALLOWED_HOSTS with every address and name of this machine, and SHARED_ADDRESS unless it is set."""
+        name = socket.gethostname().lower()
+        allowed = given.get("ALLOWED_HOSTS") or LOCAL_HOSTS
+        hosts = [*allowed.split(","), *self._addresses, name, f"{name}.local"]
+        return {
+            "ALLOWED_HOSTS": ",".join(dict.fromkeys(host.strip() for host in hosts if host.strip())),
+            "SHARED_ADDRESS": given.get("SHARED_ADDRESS") or self.address,
+        }
+
+    def show(self, supervisor: Supervisor) -> None:
+        """Print the address for other computers with its QR code, and the further ones."""
+        say(f"On this network it is at {self.address}/   Anyone on the network can open it.")
+        supervisor.run([str(PYTHON), "-m", "segno.cli", "--compact", "--border", "2", f"{self.address}/"])
+        if len(self._addresses) > 1:
+            say(f"This machine's other addresses: {', '.join(self._addresses[1:])}")
+
+
 def _allowed_hosts(host: str) -> dict[str, str]:
     """The ALLOWED_HOSTS of a site that listens beyond this machine; a value that is set is kept."""
     if "ALLOWED_HOSTS" in os.environ or host in ("127.0.0.1", "localhost", "::1"):
@@ -213,10 +265,10 @@ def _allowed_hosts(host: str) -> dict[str, str]:
     if host in ("0.0.0.0", "::", ""):
         say(
             "Listening at every address. Browsers elsewhere are refused until ALLOWED_HOSTS names this "
-            "machine, such as ALLOWED_HOSTS=lab.example.org."
+            "machine, such as ALLOWED_HOSTS=lab.example.org. --lan finds this machine's addresses itself."
         )
         return {}
-    return {"ALLOWED_HOSTS": f"localhost,127.0.0.1,[::1],{f'[{host}]' if ':' in host else host}"}
+    return {"ALLOWED_HOSTS": f"{LOCAL_HOSTS},{f'[{host}]' if ':' in host else host}"}
 
 
 def _refuse_taken_port(host: str, port: int) -> None:

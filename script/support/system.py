@@ -1,4 +1,4 @@
-"""Tools of the operating system: Java for reports; Chromium, Node, npm and PostgreSQL for tests.
+"""Tools and addresses of the machine: Java for reports; Chromium, Node, npm and PostgreSQL for tests.
 
 Rules: check first. Install only Debian's own packages, and only as root. Never raise an error here: functions
 return whether the tool is present, and `HOW_TO_INSTALL` has the instructions for the user. Standard library
@@ -7,9 +7,12 @@ only.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import shutil
+import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -91,3 +94,57 @@ def _major(command: list[str], pattern: str) -> int:
         return 0
     found = re.search(pattern, answer.stdout + answer.stderr)
     return int(found.group(1)) if found else 0
+
+
+ELSEWHERE = ("192.0.2.1", 9)
+"""An address of another network (RFC 5737), to which nothing is sent."""
+
+SIOCGIFADDR = 0x8915
+"""Linux's request for the IPv4 address of an interface (netdevice(7))."""
+
+
+def lan_addresses() -> list[str]:
+    """The IPv4 addresses at which other computers reach this machine; that of the default route first."""
+    found = [_address_of_default_route(), *_addresses_of_interfaces(), *_addresses_of_host_name()]
+    return [address for address in dict.fromkeys(found) if address is not None and _is_reachable(address)]
+
+
+def _is_reachable(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    return not (parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified)
+
+
+def _address_of_default_route() -> str | None:
+    """The address that a packet to another network would leave from. UDP's connect sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(ELSEWHERE)
+        except OSError:  # no route
+            return None
+        return str(probe.getsockname()[0])
+
+
+def _addresses_of_interfaces() -> list[str]:
+    """The first address of each interface, where the system is Linux."""
+    if not Path("/proc/net/dev").exists():
+        return []
+    from fcntl import ioctl  # absent on Windows
+
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            try:
+                answer = ioctl(probe, SIOCGIFADDR, struct.pack("256s", name.encode()))
+            except OSError:  # an interface without an IPv4 address
+                continue
+            found.append(socket.inet_ntoa(answer[20:24]))
+    return found
+
+
+def _addresses_of_host_name() -> list[str]:
+    """The addresses that the machine's own name resolves to."""
+    try:
+        known = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    except OSError:
+        return []
+    return [str(entry[4][0]) for entry in known]

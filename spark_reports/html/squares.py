@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from markupsafe import Markup
 
 from spark_reports.html.charts import region_colour, region_number
@@ -23,9 +25,21 @@ COLUMNS, STEP_X, STEP_Y = 44, 19, 23
 """Squares in a row, and the distance between two in px."""
 
 
+def per_square(count: int) -> int:
+    """How many messages one square stands for, when this many are drawn."""
+    return max(1, -(-count // SQUARES_MOST))
+
+
+def squares_say(counts: Iterable[int], noun: str) -> str:
+    """What one square of a section is, when its rows draw these numbers of messages."""
+    if all(per_square(count) == 1 for count in counts):
+        return f"One square is one {noun}."
+    return f"One square is one {noun}, or several where its row says so."
+
+
 def squares(by_origin: dict[str, int], clusters: list[str]) -> Markup:
     """Messages by the region that wrote them, in the hue and shape of the lab's page."""
-    each = -(-sum(by_origin.values()) // SQUARES_MOST)
+    each = per_square(sum(by_origin.values()))
     place, origins = 0, []
     for origin in sorted(by_origin):
         drawn = -(-by_origin[origin] // each)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from script.support.browsing import wait_until
+from script.support.browsing import wait_until, wait_until_at_rest
 from tests.browser.conftest import Lab, fresh_context, note_troubles
 from tests.browser.test_access import findings_in_both_themes
 from tests.browser.test_fits import misfits
@@ -168,3 +168,147 @@ def test_another_page_of_the_owner_follows_until_it_presents(presenter):
     expect(bar_of(own)).to_contain_text("from another page of its owner")
     other.get_by_role("tab", name="Time").click()
     expect(own.get_by_role("tab", name="Time")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_room_shows_a_qr_code_and_says_when_its_address_works_on_this_computer_only(presenter):
+    own = presenter.page
+    dialog = own.locator("dialog[data-part=present-dialog]")
+    qr = dialog.get_by_role("img", name="QR code of the link to this room")
+    expect(qr).to_be_visible()
+    wait_until(own, "() => document.querySelector('[data-part=room-qr]').naturalWidth > 0")
+    expect(dialog.locator("[data-part=local-only]")).to_contain_text("works on this computer only")
+    expect(dialog.locator("[data-part=local-only]")).to_contain_text("script/server --lan")
+    own.keyboard.press("Escape")
+    own.get_by_role("button", name="Share", exact=True).click()
+    expect(own.locator(".share [data-part=local-only]")).to_contain_text("script/server --lan")
+
+
+def test_on_a_projector_code_and_qr_code_fill_the_screen(presenter):
+    own = presenter.page
+    own.keyboard.press("Escape")
+    own.get_by_role("button", name="Projector").click()
+    own.locator("[data-act=show-code]").click()
+    wait_until(own, "() => document.querySelector('[data-part=room-qr]').naturalWidth > 0")
+    code, qr = (own.locator(f"[data-part=room-{name}]").bounding_box() for name in ("code", "qr"))
+    assert code["height"] >= 110 and qr["width"] >= 400, (code, qr)
+    assert code["x"] + code["width"] <= qr["x"], "one beside the other"
+    dialog = own.locator("dialog[data-part=present-dialog]")
+    assert dialog.evaluate("box => box.scrollHeight - box.clientHeight") <= 1, "nothing to scroll"
+    assert dialog.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
+
+
+ASKS_POSITION, ASKS_NUMBER = 5, 7
+"""Steps of the tour that ask for a position and for a number."""
+
+
+def ask(presenter: Lab, step: int) -> None:
+    """Goes to a step with a question, which followers see."""
+    own = presenter.page
+    own.keyboard.press("Escape")
+    own.evaluate("step => { globalThis.location.hash = `#tour=${step}`; }", step)
+    expect(own.locator("form[data-part=tour-ask]")).to_be_visible()
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def newest_end(page: Page) -> dict[str, float]:
+    """Where the newest end of the logs is, and where the sheet begins, as shares of the screen's height."""
+    return page.evaluate(
+        """() => {
+          const top = document.querySelector(".transport").getBoundingClientRect().top;
+          const logs = document.querySelector("canvas[data-part=still]").getBoundingClientRect();
+          return { sheet: top / innerHeight, end: logs.bottom / innerHeight, begins: logs.top / innerHeight };
+        }"""
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_a_followers_sheet_leaves_the_log_that_is_asked_about_in_view(presenter, follow, scheme):
+    page = follow(by_code=False, color_scheme=scheme, **PHONE)
+    ask(presenter, ASKS_POSITION)
+    expect(page.locator("form[data-part=tour-ask]")).to_be_visible()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_hidden()
+    wait_until_at_rest(page)
+    seen = newest_end(page)
+    assert seen["sheet"] >= 2 / 3 - 0.001, seen
+    assert seen["begins"] < 0.5 <= seen["end"] <= seen["sheet"] + 0.001, seen
+    for part in ("tour-question", "tour-title"):
+        assert page.locator(f"[data-part={part}]").bounding_box()["y"] >= 844 * seen["sheet"]
+    send = page.get_by_role("button", name="Predict").bounding_box()
+    assert send["y"] + send["height"] <= 844 and send["height"] >= 40
+
+    chosen = page.locator("[data-part=tour-chosen]")
+    box = page.locator("canvas[data-part=moving]").bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] * 0.88, box["y"] + box["height"] * 0.5)
+    expect(chosen).to_have_text(re.compile(r"^192:\d+, up to shop/\d+$"))
+    assert (
+        findings_in_both_themes(page, "{ include: [['.tour-bar'], ['.present-bar']] }") + misfits(page) == []
+    )
+
+
+def numbers_drawn(page: Page) -> set[str]:
+    """The texts that are drawn into the still picture at its next drawing."""
+    return set(
+        page.evaluate(
+            """async () => {
+              const drawn = [], plain = CanvasRenderingContext2D.prototype.fillText;
+              CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
+                if (this.canvas.dataset.part === "still") drawn.push(String(text));
+                return plain.call(this, text, ...more);
+              };
+              globalThis.dispatchEvent(new Event("resize"));
+              globalThis.failoverLab.wake();
+              document.querySelector("[data-act=theme]").click();
+              await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+              CanvasRenderingContext2D.prototype.fillText = plain;
+              return drawn;
+            }"""
+        )
+    )
+
+
+def test_on_a_phone_messages_have_their_numbers_while_a_position_is_asked(presenter, follow):
+    page = follow(by_code=False, **PHONE)
+    ask(presenter, ASKS_POSITION)
+    expect(page.locator("form[data-part=tour-ask]")).to_be_visible()
+    wait_until_at_rest(page)
+    assert {"17", "18", "19", "20"} <= numbers_drawn(page)
+
+
+def test_the_predictions_of_a_class_are_a_histogram_that_the_presenter_reveals(presenter, follow):
+    own = presenter.page
+    pages = [follow(by_code=False, **(PHONE if number else {})) for number in range(3)]
+    ask(presenter, ASKS_NUMBER)
+    words, bars = own.locator("[data-part=tour-class-words]"), own.locator("[data-part=tour-class-chart] li")
+    for page, guess in zip(pages, ("4", "9", "4"), strict=True):
+        page.locator("input[name=guess]").fill(guess)
+        page.get_by_role("button", name="Predict").click()
+        expect(page.locator("[data-part=tour-status]")).to_have_text(f"Your prediction: {guess}.")
+    expect(words).to_have_text("3 of 3 followers predicted.")
+    expect(pages[0].locator("[data-part=tour-class-words]")).to_have_text("3 of 3 followers predicted.")
+    for page in (own, *pages):
+        expect(page.locator("[data-part=tour-class-chart] li")).to_have_count(0)
+    expect(pages[0].get_by_role("button", name="Show predictions")).to_be_hidden()
+    own.get_by_role("button", name="Show predictions").click()
+    expect(bars).to_have_count(2)
+    assert [bar.get_attribute("aria-label") for bar in bars.all()] == ["4: 2 predictions", "9: 1 prediction"]
+    expect(pages[0].locator("[data-part=tour-class-chart]")).to_be_visible()
+    expect(pages[1].locator("[data-part=tour-class-chart]")).to_be_hidden()
+    assert findings_in_both_themes(own, "{ include: [['.tour-bar']] }") == []
+    own.keyboard.press("PageDown")
+    expect(own.locator("[data-part=tour-count]")).to_have_text(f"{ASKS_NUMBER + 1} of 10")
+    expect(own.locator("[data-part=tour-revealed]")).to_contain_text("In this run: ")
+
+
+def test_a_followers_prediction_is_judged_as_the_presenters(presenter, follow):
+    page = follow(by_code=False)
+    ask(presenter, ASKS_POSITION)
+    for one in (page, presenter.page):
+        one.locator("input[name=guess]").fill("192:19")
+    page.get_by_role("button", name="Predict").click()
+    presenter.page.locator("input[name=guess]").press("Enter")
+    for one in (page, presenter.page):
+        expect(one.locator("[data-part=tour-revealed]")).to_have_text(
+            "Your prediction, 192:19, is right: it covers the same messages as 192:20."
+        )

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FAST_S, partsOf, progressOf, readGuess, revealed, SLOW_S, tourFragment, tourPlaceOf } from "../../static/js/model/tour.js";
+import { FAST_S, histogramOf, judged, partsOf, progressOf, readGuess, SLOW_S, tourFragment, tourPlaceOf } from "../../static/js/model/tour.js";
 
 const step = (at_us, slow_from_us = at_us) => ({ at_us, slow_from_us });
 
@@ -41,14 +41,14 @@ test("a prediction is a whole number or a position, or nothing", () => {
 
 test("the answer is shown beside the prediction", () => {
   const ask = { kind: "number", unit: "duplicates", answer: "1,200" };
-  assert.equal(revealed(ask, "12"), "Your prediction: 12. In this run: 1,200 duplicates.");
-  assert.equal(revealed(ask, "1200"), "Your prediction is right: 1,200 duplicates.");
-  assert.equal(revealed(ask, null), "In this run: 1,200 duplicates.");
-  assert.equal(revealed({ ...ask, answer: "1" }, "2"), "Your prediction: 2. In this run: 1 duplicate.");
+  assert.equal(judged(ask, "12"), "Your prediction: 12. In this run: 1,200 duplicates.");
+  assert.equal(judged(ask, "1200"), "Your prediction is right: 1,200 duplicates.");
+  assert.equal(judged(ask, null), "In this run: 1,200 duplicates.");
+  assert.equal(judged({ ...ask, answer: "1" }, "2"), "Your prediction: 2. In this run: 1 duplicate.");
   const position = { kind: "position", unit: "", answer: "1:4" };
-  assert.equal(revealed(position, "1:4", true), "Your prediction is right: 1:4.");
-  assert.equal(revealed(position, "1:3"), "Your prediction: 1:3. In this run: 1:4.");
-  assert.equal(revealed(position, "1:3", true), "Your prediction, 1:3, is right: it covers the same messages as 1:4.");
+  assert.equal(judged(position, "1:4", { same: () => true }), "Your prediction is right: 1:4.");
+  assert.equal(judged(position, "1:3"), "Your prediction: 1:3. In this run: 1:4.");
+  assert.equal(judged(position, "1:3", { same: () => true }), "Your prediction, 1:3, is right: it covers the same messages as 1:4.");
 });
 
 test("the lab is on the way, there, or stopped by the viewer", () => {
@@ -70,4 +70,30 @@ test("the address names the step", () => {
   assert.equal(tourPlaceOf(tourFragment(4)), 4);
   assert.equal(tourPlaceOf("#tour=0"), 1);
   for (const other of ["", "#failover=0&kind=lost", "#tour=x", "#tour=123"]) assert.equal(tourPlaceOf(other), null);
+});
+
+const ASK = { question: "", kind: "number", unit: "duplicates", answer: "1,200", cluster: "" };
+
+test("the predictions of a class are one bar for each figure, and the run's answer is marked only when it is known", () => {
+  const counts = [["7", 3], ["1200", 2], ["4", 1], ["1:5", 9]];
+  assert.deepEqual(histogramOf(ASK, counts, null, false).bars.map(({ label, count, right }) => [label, count, right]), [["4", 1, false], ["7", 3, false], ["1200", 2, false]]);
+  assert.deepEqual(histogramOf(ASK, counts, null, true).bars.map(({ right }) => right), [false, false, true]);
+});
+
+test("many figures are put into ranges of one width", () => {
+  const counts = Array.from({ length: 40 }, (_, at) => [String(at * 10), 1]);
+  const { bars, others } = histogramOf({ ...ASK, answer: "200" }, counts, null, true);
+  assert.equal(bars.length, 12);
+  assert.equal(bars.reduce((sum, { count }) => sum + count, 0) + others, 40);
+  assert.deepEqual(bars.filter(({ right }) => right).map(({ label }) => label), ["198–230"]);
+});
+
+test("positions that cover the same messages share a bar, and are judged as the answer's", () => {
+  const same = (_cluster, one, other) => new Set(["1:4", "1:5"]).has(one) && new Set(["1:4", "1:5"]).has(other);
+  const ask = { question: "", kind: "position", unit: "", answer: "1:5", cluster: "a" };
+  const { bars } = histogramOf(ask, [["1:4", 2], ["1:5", 1], ["1:-1", 1]], { same }, true);
+  assert.deepEqual(bars, [{ label: "1:-1", count: 1, right: false }, { label: "1:4", count: 3, right: true }]);
+  const many = Array.from({ length: 15 }, (_, at) => [`1:${at + 10}`, at + 1]);
+  const found = histogramOf(ask, many, { same }, false);
+  assert.deepEqual([found.bars.length, found.others, found.bars[0].label], [12, 6, "1:13"]);
 });

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import segno
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from tests.visualizer.pages import SCENARIO, Page
-from visualizer.labs import clients
+from visualizer.labs import clients, presentation
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 from visualizer.labs.presentation import AWAY_TICKS, Presenting
 from visualizer.live.shown import SHOWN_MOST, is_shown
-from visualizer.live.wire import Refused
+from visualizer.live.wire import Refused, checked
 from visualizer.models import Lab, Presentation
 from visualizer.presenting import rooms, views
 from visualizer.presenting.codes import (
@@ -221,6 +223,153 @@ async def test_a_message_that_is_too_long_is_refused(made):
     await presenter.send({"type": "present", "by": "first", "shown": shown})
     assert f"{SHOWN_MOST:,} characters" in (await presenter.until("error"))["hint"]
     await presenter.close()
+
+
+# --- predictions of a class
+
+
+def named(number: int) -> str:
+    """The name that a page has made: 12 letters from a to p."""
+    return "".join(chr(ord("a") + number // 16**digit % 16) for digit in range(12))
+
+
+def asking(step: int, **more: Any) -> dict[str, Any]:
+    return {"tour": {"step": step, "asks": True, **more}}
+
+
+@pytest.fixture
+async def live() -> AsyncIterator[Presenting]:
+    """A presentation whose step 4 asks for a prediction."""
+    presentation = Presenting(lambda _: None, {"code": "BCDFGH", "ends_at": "", "left_s": 9}, {"code": None})
+    presentation.show("first", asking(4))
+    yield presentation
+    presentation.close()
+
+
+async def test_predictions_are_counted_and_shown_once_the_presenter_reveals_them(made):
+    await begun(made)
+    presenter = await presenting(made)
+    followers = [await following(made) for _ in range(3)]
+    for number, (page, guess) in enumerate(zip(followers, ("7", "192:-1", "7"), strict=True)):
+        await page.send({"type": "predict", "by": named(number), "step": 4, "guess": guess})
+    seen = await presenter.until("presentation", lambda message: message["predictions"]["answers"] == 3)
+    assert seen["predictions"] == {"step": 4, "answers": 3, "counts": None, "others": 0}
+    await presenter.send({"type": "present", "by": "first", "shown": asking(4, reveals=4)})
+    for page in (presenter, *followers):
+        seen = await page.until("presentation", lambda message: message["predictions"]["counts"])
+        assert seen["predictions"]["counts"] == [["7", 2], ["192:-1", 1]]
+        assert not any(named(number) in json.dumps(seen) for number in range(3)), "no name is sent"
+    await followers[0].send({"type": "predict", "by": named(0), "step": 4, "guess": "9"})
+    assert (await followers[0].until("error"))["code"] == "revealed"
+    for page in (presenter, *followers):
+        await page.close()
+
+
+async def test_a_page_has_one_prediction_for_each_step(made, live):
+    for guess in ("1", "2"):
+        live.predict(named(0), 4, guess)
+    live.show("first", asking(4, reveals=4))
+    assert live.message["predictions"]["counts"] == [("2", 1)]
+    await begun(made)
+    presenter, page = await presenting(made), await following(made)
+    for number in range(2):
+        await page.send({"type": "predict", "by": named(number), "step": 4, "guess": "1"})
+    assert (await page.until("error"))["code"] == "bad-message"
+    await presenter.until("presentation", lambda message: message["predictions"]["answers"] == 1)
+    for one in (presenter, page):
+        await one.close()
+
+
+async def test_predictions_of_a_presentation_are_limited(live, monkeypatch):
+    monkeypatch.setattr(presentation, "PREDICTIONS_PER_STEP", 20)
+    monkeypatch.setattr(presentation, "PREDICTIONS_MOST", 30)
+    monkeypatch.setattr(presentation, "DISTINCT_SENT", 5)
+    for number in range(20):
+        live.predict(named(number), 4, str(number))
+    with pytest.raises(Refused, match="20 pages have predicted here"):
+        live.predict(named(20), 4, "1")
+    live.predict(named(0), 4, "5"), "a page that has predicted may change it"
+    live.show("first", asking(4, reveals=4))
+    found = live.message["predictions"]
+    assert len(found["counts"]) == 5 and found["others"] + sum(n for _, n in found["counts"]) == 20
+    live.show("first", asking(6))
+    for number in range(10):
+        live.predict(named(number), 6, "1")
+    with pytest.raises(Refused, match="30 in all"):
+        live.predict(named(10), 6, "1")
+
+
+async def test_predictions_are_taken_only_for_the_step_that_was_asked_last(live):
+    with pytest.raises(Refused, match="does not ask"):
+        live.predict(named(0), 5, "1")
+    live.show("first", {"tour": {"step": 5, "asks": False}})
+    live.predict(named(0), 4, "1"), "typed when the presenter went on"
+    live.set(None)
+    with pytest.raises(Refused, match="does not ask"):
+        live.predict(named(0), 4, "1")
+    live.set({"code": "CCCCCC", "ends_at": "", "left_s": 9})
+    assert live.message["predictions"] is None, "another presentation begins without them"
+
+
+async def test_another_process_that_takes_the_lab_over_asks_again(live):
+    taken = Presenting(lambda _: None, {"code": "BCDFGH", "ends_at": "", "left_s": 9}, live.message)
+    taken.predict(named(0), 4, "1")
+    assert taken.message["predictions"]["answers"] == 1
+    taken.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"by": "ada"}, {"by": "z" * 12}, {"step": 0}, {"step": 100}, {"guess": "1" * 10}, {"guess": "<b>"}]
+    + [{"guess": "١"}, {"guess": 7}, {"guess": "1:2:3"}],
+)
+def test_what_a_page_predicts_has_bounds(wrong):
+    right = {"by": named(0), "step": 4, "guess": "192:-1"}
+    assert checked("predict", right) == right
+    with pytest.raises(Refused):
+        checked("predict", {**right, **wrong})
+
+
+# --- links
+
+
+def qr(path: str, origin: str, **extra: Any) -> Any:
+    return Client(**extra).get(path, {"origin": origin})
+
+
+def test_the_qr_code_of_a_room_is_that_of_its_link(settings):
+    settings.SHARED_ADDRESS = "http://192.0.2.7:8000"
+    settings.TRUSTED_ORIGINS = ["https://lab.example.org"]
+    for origin in ("http://testserver", settings.SHARED_ADDRESS, *settings.TRUSTED_ORIGINS):
+        answer = qr("/join/BCDFGH/qr.svg", origin)
+        assert (answer.status_code, answer["Content-Type"]) == (200, "image/svg+xml")
+        wanted = segno.make(f"{origin}/join/BCDFGH/", error="m", micro=False)
+        path = re.search(rb' d="(M4[^"]+)"', answer.content)[1]
+        assert path == re.search(rb' d="(M4[^"]+)"', wanted.svg_inline(border=4).encode())[1]
+        assert f'viewBox="0 0 {wanted.symbol_size(border=4)[0]} '.encode() in answer.content
+
+
+@pytest.mark.parametrize("origin", ["http://other.example", "", "javascript:alert(1)", "x" * 500])
+def test_no_qr_code_leads_to_another_site(origin, settings):
+    answer = qr("/join/BCDFGH/qr.svg", origin)
+    assert answer.status_code == 400 and len(answer.content) < 500
+    assert qr("/join/123/qr.svg", "http://testserver").status_code == 400
+
+
+def test_the_page_gets_the_address_for_other_computers(presented, settings):
+    settings.SHARED_ADDRESS = "http://192.0.2.7:8000"
+    page = Client().get(f"/labs/{presented[1]}/").content.decode()
+    assert 'data-shared-address="http://192.0.2.7:8000"' in page
+
+
+@pytest.mark.parametrize("host", ["lab.test:8000", "192.0.2.9", "<b>x", "a" * 5_000])
+def test_a_host_that_is_not_allowed_gets_a_page_that_names_the_setting(host, caplog):
+    answer = Client().get("/", HTTP_HOST=host)
+    page = answer.content.decode()
+    assert answer.status_code == 400 and "script/server --lan" in page and "ALLOWED_HOSTS=" in page
+    assert "<b>x" not in page and len(page) < 4_000
+    assert [(line.levelname, line.exc_info) for line in caplog.records] == [("WARNING", None)]
+    assert len(caplog.text) < 400
 
 
 # --- room codes

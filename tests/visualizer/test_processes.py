@@ -192,6 +192,17 @@ def test_a_presentation_is_seen_in_both_processes_and_outlives_the_presenters(si
     for page in (here, there, presenter):
         seen = page.until("presentation", lambda one: one["by"] and one["here"] and one["followers"] == 2)
         assert (seen["code"], seen["by"], seen["shown"]) == (code, "teacher", shown)
+    presenter.send({"type": "present", "by": "teacher", "shown": {"tour": {"step": 2, "asks": True}}})
+    here.until("presentation", lambda one: one["predictions"])
+    for page, name in ((here, "a" * 12), (there, "b" * 12)):
+        page.send({"type": "predict", "by": name, "step": 2, "guess": "7"})
+    presenter.until("presentation", lambda one: one["predictions"]["answers"] == 2)
+    presenter.send(
+        {"type": "present", "by": "teacher", "shown": shown | {"tour": {**shown["tour"], "reveals": 2}}}
+    )
+    for page in (here, there, presenter):
+        seen = page.until("presentation", lambda one: one["predictions"]["counts"])
+        assert seen["predictions"]["counts"] == [["7", 2]]
     there.send({"type": "present", "by": "pupil", "shown": {}})
     assert there.until("error")["code"] == "not-owner"
 

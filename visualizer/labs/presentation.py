@@ -3,12 +3,15 @@
 Rules: it is kept by the process that runs the lab. Followers are viewers of the lab, so its frames show them
 the presenter's instant and branch. Only what no frame contains is kept here: tour step, highlight, selected
 item, panel. It is not stored; the presenter's page sends it again after a restart. Several changes within
-`EVERY_S` are sent as one message. A second is a tick of the hub, no clock is read.
+`EVERY_S` are sent as one message. A second is a tick of the hub, no clock is read. Predictions of the class
+are kept under names that pages made at random, without address, until the presentation ends. How often each
+one was given is sent when the presenter reveals it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +22,15 @@ EVERY_S = 0.1
 
 AWAY_TICKS = 3
 """Seconds without the presenter's page until followers see a notice: a reload takes less."""
+
+PREDICTIONS_PER_STEP = 1_000
+"""Predictions of one step that are kept, one for each page's name."""
+
+PREDICTIONS_MOST = 10_000
+"""Predictions of a presentation that are kept: about 2 MB."""
+
+DISTINCT_SENT = 100
+"""Different predictions of a step that are sent, the most frequent ones; `others` counts the rest."""
 
 NOBODY: dict[str, Any] = {"type": "presentation", "code": None}
 """The message of a lab that is not presented."""
@@ -36,10 +48,14 @@ class Presenting:
         self._timer: asyncio.TimerHandle | None = None
         self._by, self._shown = None, None
         self._followers, self._here, self._away_ticks = 0, False, 0
+        self._given: dict[int, dict[str, str]] = {}  # predictions by step, by the page's name
+        self._asked: int | None = None  # the step whose question was asked last
+        self._revealed: int | None = None  # the step whose predictions the presenter's page shows
         if facts is not None:
             self._facts = dict(facts)
             if before.get("code") == facts["code"]:  # it was presented in another process
                 self._by, self._shown = before["by"], before["shown"]
+                self._asked = (before.get("predictions") or {}).get("step")  # pages send theirs again
             self._soon()
 
     @property
@@ -55,12 +71,25 @@ class Presenting:
             "here": self._here or self._away_ticks < AWAY_TICKS,
             "followers": self._followers,
             "shown": self._shown,
+            "predictions": self._predictions(),
         }
+
+    def _predictions(self) -> dict[str, Any] | None:
+        """How many followers have predicted at the step asked last, and what once it is revealed."""
+        if self._asked is None:
+            return None
+        given = self._given.get(self._asked, {})
+        counts = None
+        if self._revealed == self._asked:
+            counts = Counter(given.values()).most_common(DISTINCT_SENT)
+        others = 0 if counts is None else len(given) - sum(count for _, count in counts)
+        return {"step": self._asked, "answers": len(given), "counts": counts, "others": others}
 
     def set(self, facts: dict[str, Any] | None) -> None:
         """Begin the presentation, or end it with None."""
         if facts is None or self._facts is None or self._facts["code"] != facts["code"]:
             self._by, self._shown, self._away_ticks = None, None, 0
+            self._given, self._asked, self._revealed = {}, None, None
         self._facts = None if facts is None else dict(facts)
         self._soon()
 
@@ -71,6 +100,32 @@ class Presenting:
                 "not-presented", "This lab is not presented.", "Present it first: Share, Present to a class."
             )
         self._by, self._shown = by, shown
+        tour = shown.get("tour") or {}
+        self._asked = tour["step"] if tour.get("asks") else self._asked
+        self._revealed = tour.get("reveals")
+        self._soon()
+
+    def predict(self, name: str, step: int, guess: str) -> None:
+        """Keep a page's prediction for the step asked last; a further one replaces it. Raises Refused."""
+        if self._facts is None or step != self._asked:
+            raise Refused(
+                "not-asked",
+                f"The presenter does not ask for a prediction at step {step}.",
+                "Predict while the presenter's step has a question.",
+            )
+        if self._revealed == step:
+            raise Refused(
+                "revealed", f"The predictions of step {step} are revealed.", "Predict at the next question."
+            )
+        given = self._given.setdefault(step, {})
+        kept = sum(map(len, self._given.values()))
+        if name not in given and (len(given) >= PREDICTIONS_PER_STEP or kept >= PREDICTIONS_MOST):
+            raise Refused(
+                "too-many",
+                f"{PREDICTIONS_PER_STEP:,} pages have predicted here, or {PREDICTIONS_MOST:,} in all.",
+                "The predictions that were given before count.",
+            )
+        given[name] = guess
         self._soon()
 
     def count(self, followers: int, here: bool) -> None:

@@ -122,6 +122,14 @@ class Room:
                 "Only the lab's owner may do that.",
                 "Open a lab of your own from the gallery: it takes the same scenario and seed.",
             )
+        if message["type"] == "predict":
+            viewer.predicts_as = viewer.predicts_as or message["by"]
+            if viewer.predicts_as != message["by"]:  # one page has one prediction for each step
+                raise Refused(
+                    "bad-message",
+                    "This page has predicted under another name.",
+                    "Send each prediction of a page under the same name.",
+                )
         if message["type"] == "present" and viewer.presents_as != message["by"]:
             viewer.presents_as = message["by"]
             self.part.viewers_changed()

@@ -162,6 +162,8 @@ class Runner:
             self.presenting.set(message["facts"])
         elif kind == "present":
             self.presenting.show(message["by"], message["shown"])
+        elif kind == "predict":
+            self.presenting.predict(message["by"], message["step"], message["guess"])
         else:
             session.submit(self._job(message, reply))
         self.hub.pump.wake()

@@ -9,11 +9,13 @@ from typing import Any
 SHOWN_MOST = 4_000
 """Most characters of what is shown, since every follower gets it: a tenth of an ordinary frame."""
 
+TOUR_STEPS = 99
+"""Most steps of a tour that a page may show or answer."""
+
 _LONGEST_TEXT = 200
 _LARGEST = 1 << 52
 _CHOICES = frozenset({"topic", "subscription", "target", "group"})
 _ITEM_FIELDS = 8
-_TOUR_STEPS = 99
 
 
 def is_shown(value: Any) -> bool:
@@ -62,13 +64,18 @@ def _is_item(value: Any) -> bool:
     )
 
 
+def is_step(value: Any) -> bool:
+    """Whether this is the number of a tour's step."""
+    return _is_number(value) and 1 <= value <= TOUR_STEPS
+
+
 def _is_tour(value: Any) -> bool:
     return (
         isinstance(value, dict)
-        and set(value) == {"step", "asks"}
-        and _is_number(value["step"])
-        and 1 <= value["step"] <= _TOUR_STEPS
+        and {"step", "asks"} <= set(value) <= {"step", "asks", "reveals"}
+        and is_step(value["step"])
         and isinstance(value["asks"], bool)
+        and (value.get("reveals") is None or is_step(value["reveals"]))
     )
 
 

@@ -51,6 +51,7 @@ class Viewer:
         self.number = number
         self.is_owner = False
         self.presents_as: str | None = None  # the name under which this page has presented the lab
+        self.predicts_as: str | None = None  # the name under which this page predicts in a presented tour
         self.needs_snapshot = True
         self.missed = 0
         self.missed_total = 0

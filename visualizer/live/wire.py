@@ -8,11 +8,12 @@ in prose.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 from visualizer.live.json_reader import read_json
-from visualizer.live.shown import SHOWN_MOST, is_shown
+from visualizer.live.shown import SHOWN_MOST, TOUR_STEPS, is_shown
 
 WIRE_VERSION = 2
 
@@ -128,6 +129,10 @@ def _whole(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
     return (lambda value: type(value) is int and low <= value <= high), f"a whole number from {low} to {high}"
 
 
+def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and value.isascii() and bool(pattern.fullmatch(value))
+
+
 def _is_speed(value: Any) -> bool:
     return type(value) in (int, float) and SLOWEST <= value <= FASTEST
 
@@ -197,6 +202,15 @@ _SHOWN = (
     f"at most {SHOWN_MOST:,} characters",
 )
 
+PAGE_NAME = re.compile(r"[a-p]{12}")
+"""The name that a page makes for itself: random letters, which say nothing about who uses it."""
+
+GUESS = re.compile(r"\d{1,9}|\d{1,12}:-?\d{1,12}")
+"""A prediction: a whole number, or a position as ledger:entry."""
+
+_PAGE_NAME = (_matches(PAGE_NAME), "12 letters from a to p")
+_GUESS = (_matches(GUESS), "a whole number, or a position as ledger:entry")
+
 INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset[str]]] = {
     # type: ({field: (test, what it is)}, required fields)
     "hello": ({"token": _TEXT, "epoch": _EPOCH, "number": _EPOCH}, frozenset()),
@@ -213,7 +227,11 @@ INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset
     ),
     "branch": ({"number": _whole(0, 1_000_000)}, frozenset({"number"})),
     "present": ({"by": _TEXT, "shown": _SHOWN}, frozenset({"by", "shown"})),
+    "predict": (
+        {"by": _PAGE_NAME, "step": _whole(1, TOUR_STEPS), "guess": _GUESS},
+        frozenset({"by", "step", "guess"}),
+    ),
 }
 
-CONTROLS = frozenset(INBOUND) - {"hello", "seen"}
+CONTROLS = frozenset(INBOUND) - {"hello", "seen", "predict"}
 """Messages that only the owner may send."""

@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -122,6 +123,7 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
         request,
         "visualizer/lab.html",
         {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api}
+        | {"shared_address": settings.SHARED_ADDRESS}
         | {"embedded": embedded, "frame_parts": "".join(f" with-{name}" for name in parts)},
     )
     # A page of any site may show it (`labsite.middleware`). It has no controls, or those of a copy of its

@@ -20,6 +20,7 @@ from visualizer.live.wire import Refused
 from visualizer.models import Presentation
 from visualizer.pages.owner_posts import owned_lab, posted
 from visualizer.presenting.codes import CODE_LENGTH, code_of, spoken, wrong_codes
+from visualizer.presenting.room_links import qr_svg, room_link
 from visualizer.presenting.rooms import close_presentation, find_lab, open_presentation
 
 NO_STORE = {"Cache-Control": "no-store"}
@@ -59,6 +60,19 @@ def _lab_of(typed: str) -> str:
             "Compare the letters with the presenter's, or ask whether the presentation has ended.",
         )
     return lab_id
+
+
+@require_safe
+def qr_code(request: HttpRequest, code: str) -> HttpResponse:
+    """The QR code of a room's link as SVG: `?origin=` is the address that the link begins with.
+
+    Whether a lab is presented under the code is not looked up, so it tells nothing about codes.
+    """
+    try:
+        svg = qr_svg(room_link(request, request.GET.get("origin", ""), code_of(code)))
+    except Refused as why:
+        return JsonResponse(why.answer(), status=400, headers=NO_STORE)
+    return HttpResponse(svg, content_type="image/svg+xml", headers=NO_STORE)
 
 
 @posted('{"token": "…"}')

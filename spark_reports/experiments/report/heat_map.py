@@ -81,7 +81,9 @@ def _map(results: Results, down: Axis, across: Axis) -> HeatMap:
     labels = [axis_label(results.experiment, axis.path) for axis in (down, across)]
     others = len(results.experiment.axes) > 2
     what = "Share of runs outside the bound" if results.experiment.wanted else f"Mean: {results.main.title}"
-    says = f"{what}. Darker is more." + (" Averaged over the other parameters." if others else "")
+    says = f"{what}. The stronger the colour, the more." + (
+        " Averaged over the other parameters." if others else ""
+    )
     says += " The cheapest setting that meets the bound has a frame." if chosen else ""
     return HeatMap(f"{labels[0]} and {labels[1]}", says, labels[0], labels[1], across.values, rows)
 

@@ -7,7 +7,7 @@
  * @property {{seq: number} | {marker: number} | {message: [string, number]} | null} [lit] whose causes and effects are highlighted
  * @property {object | null} [item] what the inspector shows
  * @property {string | null} [mark] the item of the legend that is chosen
- * @property {{step: number, asks: boolean} | null} [tour] step from 1; asks: whether its question is open
+ * @property {{step: number, asks: boolean, reveals?: number | null} | null} [tour] step from 1; asks: whether its question is open; reveals: the step whose predictions are shown
  */
 /**
  * @typedef {object} Presentation the server's message
@@ -17,6 +17,14 @@
  * @property {boolean} [here] whether that page is connected
  * @property {number} [followers]
  * @property {Shown | null} [shown]
+ * @property {ClassPredictions | null} [predictions] null before the first question
+ */
+/**
+ * @typedef {object} ClassPredictions what followers predicted at the step that was asked last
+ * @property {number} step from 1
+ * @property {number} answers how many followers have predicted
+ * @property {[string, number][] | null} counts predictions and how often each was given; null until the presenter reveals them
+ * @property {number} others predictions that `counts` leaves out
  */
 
 import { counted } from "./format.js";

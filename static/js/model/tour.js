@@ -53,6 +53,78 @@ export function readGuess(kind, typed) {
   return /^\d{1,9}$/.test(digits) ? { guess: String(Number(digits)), problem: "" } : { guess: null, problem: "Write a whole number, or leave it empty." };
 }
 
+/** Whether a prediction is the run's answer as it is written. @param {string} kind @param {string} answer @param {string} guess */
+const isAnswer = (kind, answer, guess) => (kind === "position" ? guess === answer : Number(guess) === Number(answer.replace(/,/g, "")));
+
+/** @typedef {{same: (cluster: string, one: string, other: string) => boolean} | null} Judge whether two positions of a log cover the same messages */
+
+/**
+ * The answer to a question beside a prediction, judged in the same way on every page: a position that covers the same messages is right.
+ * @param {TourStep["ask"]} ask
+ * @param {string | null | undefined} guess
+ * @param {Judge} judge
+ */
+export function judged(ask, guess, judge) {
+  if (!ask) return "";
+  return revealed(ask, guess, ask.kind === "position" && Boolean(guess) && Boolean(judge?.same(ask.cluster, guess, ask.answer)));
+}
+
+/** Most bars of a histogram: more do not fit on a page that is read from the back row. */
+export const BARS = 12;
+
+/**
+ * @typedef {object} Bar
+ * @property {string} label
+ * @property {number} count
+ * @property {boolean} right whether the run's answer is in it
+ */
+/**
+ * The predictions of a class as bars: one for each number or position, or ranges of numbers when there are more than `BARS`.
+ * @param {TourStep["ask"]} ask
+ * @param {[string, number][]} counts predictions, and how often each was given
+ * @param {Judge} judge
+ * @param {boolean} answered whether the run's answer may be marked
+ * @returns {{bars: Bar[], others: number}} others: predictions without a bar
+ */
+export function histogramOf(ask, counts, judge, answered) {
+  const groups = groupsOf(ask, counts, judge);
+  const isRight = (guesses) => answered && guesses.some((guess) => isAnswer(ask.kind, ask.answer, guess) || (ask.kind === "position" && Boolean(judge?.same(ask.cluster, guess, ask.answer))));
+  const barOf = ({ label, count, guesses }) => ({ label, count, right: isRight(guesses) });
+  if (groups.length <= BARS) return { bars: groups.map(barOf), others: 0 };
+  if (ask.kind !== "position") return { bars: rangesOf(groups).map(barOf), others: 0 };
+  const kept = [...groups].sort((a, b) => b.count - a.count).slice(0, BARS);
+  return { bars: groups.filter((group) => kept.includes(group)).map(barOf), others: groups.reduce((sum, group) => sum + (kept.includes(group) ? 0 : group.count), 0) };
+}
+
+/** Predictions of the same figure, or of positions that cover the same messages, in ascending order. */
+function groupsOf(ask, counts, judge) {
+  /** @type {{label: string, count: number, guesses: string[]}[]} */
+  const groups = [];
+  for (const [guess, count] of counts) {
+    if (readGuess(ask.kind, guess).guess === null) continue; // not an answer to this question
+    const found = groups.find(({ label }) => (ask.kind === "position" ? label === guess || Boolean(judge?.same(ask.cluster, label, guess)) : Number(label) === Number(guess)));
+    if (found) {
+      found.count += count;
+      found.guesses.push(guess);
+    } else groups.push({ label: guess, count, guesses: [guess] });
+  }
+  const placeOf = (label) => label.split(":").map(Number);
+  return groups.sort((a, b) => placeOf(a.label)[0] - placeOf(b.label)[0] || (placeOf(a.label)[1] ?? 0) - (placeOf(b.label)[1] ?? 0));
+}
+
+/** Numbers in ranges of the same width, empty ones included. */
+function rangesOf(groups) {
+  const low = Number(groups[0].label);
+  const width = Math.ceil((Number(groups[groups.length - 1].label) + 1 - low) / BARS);
+  const bins = Array.from({ length: BARS }, (_, at) => ({ label: `${low + at * width}–${low + (at + 1) * width - 1}`, count: 0, guesses: /** @type {string[]} */ ([]) }));
+  for (const { label, count, guesses } of groups) {
+    const bin = bins[Math.floor((Number(label) - low) / width)];
+    bin.count += count;
+    bin.guesses.push(...guesses);
+  }
+  return bins;
+}
+
 /**
  * The run's answer beside the learner's.
  * @param {{kind: string, unit: string, answer: string}} ask
@@ -60,10 +132,10 @@ export function readGuess(kind, typed) {
  * @param {boolean} [same] whether the two positions cover the same messages
  * @returns {string}
  */
-export function revealed({ kind, unit, answer }, guess, same = false) {
+function revealed({ kind, unit, answer }, guess, same = false) {
   const shown = unit ? `${answer} ${answer === "1" ? unit.replace(/s$/, "") : unit}` : answer;
   if (guess === null || guess === undefined) return `In this run: ${shown}.`;
-  const right = kind === "position" ? guess === answer : Number(guess) === Number(answer.replace(/,/g, ""));
+  const right = isAnswer(kind, answer, guess);
   if (same && !right) return `Your prediction, ${guess}, is right: it covers the same messages as ${answer}.`;
   return right ? `Your prediction is right: ${shown}.` : `Your prediction: ${guess}. In this run: ${shown}.`;
 }

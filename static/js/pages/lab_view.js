@@ -125,7 +125,7 @@ function makeAround(parts, { appearance, ask, controls, inspector, lights, plotl
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
   const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, onRoom: redraw });
-  const presenting = makePresenting({ ...parts, ...makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }), getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }), onRoom: redraw });
+  const presenting = makePresenting({ ...parts, onClass: tour.onClass, resend: tour.resend, ...makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }), getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }), onRoom: redraw });
   return { landmarks, bursts, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, presenting, questions: makeQuestionButtons(root, panels) };
 }
 

@@ -8,9 +8,9 @@ import { barWords, changedFields, plainItem, presentedLab, roleOf } from "../mod
 import { searchOf } from "../model/view_address.js";
 import { required, setText } from "../render/dom.js";
 import { keepToken } from "../wire/token.js";
+import { makePageName } from "./page_name.js";
 import { makeRoom } from "./presenting_room.js";
 
-const NAME_LETTERS = 12;
 const NOBODY = { code: null };
 
 /**
@@ -28,12 +28,14 @@ const NOBODY = { code: null };
  * @property {() => import("../model/presentation.js").Shown} shownNow what this page shows
  * @property {Object<string, (value: any) => void>} apply shows a field of what the presenter shows, by its name
  * @property {() => void} onRoom called when the bar appeared or disappeared, because heights have changed
+ * @property {(presentation: import("../model/presentation.js").Presentation, role: string) => void} onClass takes what the class predicts
+ * @property {() => void} resend sends the predictions of this page again, which a server that was restarted does not have
  */
 /**
  * @typedef {object} Held what the page holds of the presentation
  * @property {PresentingParts} parts
  * @property {HTMLElement} bar
- * @property {ReturnType<typeof makeName>} names
+ * @property {ReturnType<typeof makePageName>} names
  * @property {ReturnType<typeof makeRoom> | null} room
  * @property {import("../model/presentation.js").Presentation} presentation
  * @property {ReturnType<typeof roleOf>} role
@@ -47,7 +49,7 @@ export function makePresenting(parts) {
   const { root, window } = parts;
   const bar = required(root, "[data-part=present-bar]");
   /** @type {Held} */
-  const held = { parts, bar, names: makeName(window, root.dataset.labId), room: null, presentation: NOBODY, role: "none", claims: false, sent: "", applied: {} };
+  const held = { parts, bar, names: makePageName(window, `failover-lab.presents.${root.dataset.labId}`), room: null, presentation: NOBODY, role: "none", claims: false, sent: "", applied: {} };
   held.room = makeRoom(parts, { begun: () => become(held), getPresentation: () => held.presentation });
   const acts = { explore: () => explore(parts), "present-here": () => become(held), "show-code": held.room.show, "present-end": held.room.end };
   for (const [act, run] of Object.entries(acts)) required(bar, `[data-act=${act}]`).addEventListener("click", run);
@@ -62,6 +64,7 @@ export function makePresenting(parts) {
         decide(held);
       }
       if (message.type === "welcome") held.sent = ""; // the server may not have what was sent on the former connection
+      if (message.type === "welcome") parts.resend();
     },
     /** Sends what this page shows, if it presents and something has changed. Costs nothing otherwise. */
     update() {
@@ -92,7 +95,9 @@ function decide(held) {
   if (held.role === "none" && before !== "none") parts.say({ error: "The presentation has ended.", hint: before === "follower" ? "You are still watching the lab." : "", tone: "plain" });
   held.room.update(presentation);
   write(held);
+  parts.root.classList.toggle("following-class", held.role === "follower");
   follow(held, held.role === "follower" || held.role === "elsewhere" ? presentation.shown : null);
+  parts.onClass(presentation, held.role);
   parts.wake();
 }
 
@@ -132,34 +137,4 @@ async function explore({ root, window, requests, base, getState, getView, say })
   } catch (reason) {
     say({ error: reason.message, hint: reason.hint });
   }
-}
-
-/** The name under which this page presents; it survives a reload. */
-function makeName(window, lab_id) {
-  const key = `failover-lab.presents.${lab_id}`;
-  let own = read();
-
-  function read() {
-    try {
-      return window.sessionStorage.getItem(key);
-    } catch {
-      return null; // a private window may refuse storage: after a reload the presenter chooses “Present from this page”
-    }
-  }
-
-  function store(name) {
-    own = name;
-    try {
-      if (name === null) window.sessionStorage.removeItem(key);
-      else window.sessionStorage.setItem(key, name);
-    } catch (reason) {
-      console.info(`The browser does not remember that this page presents: ${reason.message}`);
-    }
-  }
-
-  return {
-    own: () => own,
-    keep: () => store(Array.from(window.crypto.getRandomValues(new Uint8Array(NAME_LETTERS)), (byte) => "abcdefghijklmnop"[byte % 16]).join("")),
-    drop: () => own !== null && store(null),
-  };
 }

@@ -2,7 +2,9 @@
 
 import { spokenCode } from "../model/presentation.js";
 import { counted } from "../model/format.js";
+import { sharedOrigin } from "../model/shared_origin.js";
 import { required, setText } from "../render/dom.js";
+import { showLocalOnly } from "./share.js";
 
 /**
  * @param {import("./presenting.js").PresentingParts} parts
@@ -62,7 +64,10 @@ function makeCodeDialog(root, window, end) {
   const close = () => dialog.open && dialog.close();
   const acts = { "present-close": close, "present-stop": end, "room-copy": copy };
   for (const [act, run] of Object.entries(acts)) required(dialog, `[data-act=${act}]`).addEventListener("click", run);
-  setText(part("room-site"), `${window.location.host}${root.dataset.join}`);
+  const { origin, local_only } = sharedOrigin(window.location, root.dataset.sharedAddress);
+  const qr = required(dialog, "img[data-part=room-qr]");
+  setText(part("room-site"), `${origin.replace(/^https?:\/\//, "")}${root.dataset.join}`);
+  showLocalOnly(dialog, local_only);
 
   async function copy() {
     address.select();
@@ -84,7 +89,9 @@ function makeCodeDialog(root, window, end) {
     /** @param {import("../model/presentation.js").Presentation} presentation */
     write({ code, ends_at, followers }) {
       setText(part("room-code"), spokenCode(code));
-      address.value = `${window.location.origin}${root.dataset.join}${code}/`;
+      address.value = `${origin}${root.dataset.join}${code}/`;
+      const picture = `${root.dataset.join}${code}/qr.svg?origin=${encodeURIComponent(origin)}`;
+      if (qr.getAttribute("src") !== picture) qr.src = picture;
       const until = new Date(ends_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
       setText(part("room-facts"), `${followers ? counted(followers, "follower") : "No followers yet"}. Open until ${until}.`);
     },

@@ -3,6 +3,7 @@
  * The token is in the fragment of the owner's link, the run in that of its link. Browsers never send a fragment.
  */
 
+import { LOCAL_ONLY, sharedOrigin } from "../model/shared_origin.js";
 import { searchOf } from "../model/view_address.js";
 import { allOf, required, setText } from "../render/dom.js";
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
@@ -23,9 +24,11 @@ export function makeShare(root, parts) {
   const dialog = required(root, "dialog[data-part=share-dialog]");
   const done = required(dialog, "[data-part=share-done]");
   const field = (name) => required(dialog, `input[data-part=${name}]`);
-  const link = window.location.origin + window.location.pathname;
+  const { origin, local_only } = sharedOrigin(window.location, root.dataset.sharedAddress);
+  const link = origin + window.location.pathname;
+  showLocalOnly(dialog, local_only);
   const embed = makeEmbedField(dialog, { link, getState, getView });
-  const run_link = makeRunLink(root, dialog, { window, requests, base, getView, say: (words) => setText(done, words) });
+  const run_link = makeRunLink(root, dialog, { origin, requests, base, getView, say: (words) => setText(done, words) });
 
   required(root, "[data-act=share]").addEventListener("click", open);
   for (const button of root.querySelectorAll("[data-act=take-copy]")) button.addEventListener("click", takeCopy);
@@ -66,8 +69,15 @@ export function makeShare(root, parts) {
   }
 }
 
+/** Says in a dialog whether its addresses work on this computer only. @param {HTMLElement} dialog @param {boolean} local_only */
+export function showLocalOnly(dialog, local_only) {
+  const words = required(dialog, "[data-part=local-only]");
+  words.hidden = !local_only;
+  setText(words, local_only ? LOCAL_ONLY : "");
+}
+
 /** The field with the link to the run at the instant shown. */
-function makeRunLink(root, dialog, { window, requests, base, getView, say }) {
+function makeRunLink(root, dialog, { origin, requests, base, getView, say }) {
   const input = required(dialog, "input[data-part=run-link]");
   const button = required(dialog, "button[data-copy=run-link]");
 
@@ -78,7 +88,7 @@ function makeRunLink(root, dialog, { window, requests, base, getView, say }) {
       button.disabled = true;
       try {
         const run = await requests.get(`${base}run.json`);
-        const made = window.location.origin + root.dataset.run + searchOf(getView()) + (await fragmentOf(JSON.stringify(run), "run"));
+        const made = origin + root.dataset.run + searchOf(getView()) + (await fragmentOf(JSON.stringify(run), "run"));
         const fits = made.length <= LONGEST_LINK;
         input.value = fits ? made : "";
         input.placeholder = fits ? "" : "Too long for a link: send the file of the run instead.";

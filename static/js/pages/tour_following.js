@@ -1,6 +1,6 @@
 /** The tour's bar on the page of a follower: the presenter's step, and the learner's own predictions. The lab is not touched. */
 
-import { readGuess, revealed } from "../model/tour.js";
+import { judged, readGuess } from "../model/tour.js";
 
 /**
  * @typedef {object} FollowingParts
@@ -9,6 +9,9 @@ import { readGuess, revealed } from "../model/tour.js";
  * @property {ReturnType<import("./tour_bar.js").makeTourBar>} view
  * @property {() => Promise<{steps: import("../model/tour.js").TourStep[], title: string} | null>} fetchTour
  * @property {() => void} onRoom called when the bar appeared or disappeared
+ * @property {() => import("./protocol_view.js").Predictions | null} predictions of the protocol's picture
+ * @property {(step: number, guess: string) => void} send sends a prediction to the presenter's room
+ * @property {() => void} uncover scrolls the newest end of the logs into view
  */
 /**
  * @typedef {object} Followed the tour that is followed
@@ -20,8 +23,8 @@ import { readGuess, revealed } from "../model/tour.js";
 /** @param {FollowingParts} parts */
 export function makeTourFollowing(parts) {
   const { view } = parts;
-  /** @type {{parts: FollowingParts, open: Followed | null, guesses: Map<number, string | null>, wanted: {step: number, asks: boolean} | null, asking: boolean}} guesses: predictions by step, also while the presenter reloads; wanted: the presenter's step, while the tour is requested */
-  const held = { parts, open: null, guesses: new Map(), wanted: null, asking: false };
+  /** @type {{parts: FollowingParts, open: Followed | null, guesses: Map<number, string | null>, covered: boolean, wanted: {step: number, asks: boolean} | null, asking: boolean}} guesses: predictions by step, also while the presenter reloads; covered: the sheet may cover the newest end of the logs, which the next drawing moves into view; wanted: the presenter's step, while the tour is requested */
+  const held = { parts, open: null, guesses: new Map(), covered: false, wanted: null, asking: false };
   return {
     /** Shows the presenter's step, or none. @param {{step: number, asks: boolean} | null} place */
     follow(place) {
@@ -37,9 +40,23 @@ export function makeTourFollowing(parts) {
       const { guess, problem } = readGuess(held.open.steps[held.open.at].ask.kind, typed);
       view.refuse(problem);
       if (problem || guess === null) return;
-      held.guesses.set(held.open.at, guess);
-      view.say(`Your prediction, ${guess}, is kept: the next step shows the run's figure.`, "Next");
+      keep(held, guess);
+      view.say(`Your prediction: ${guess}.`, "Next");
     },
+    /** The run's figure, when more of the run is known. */
+    update() {
+      if (!held.open) return;
+      view.reveal(answerBefore(held));
+      if (held.covered) parts.uncover();
+      held.covered = false;
+    },
+    /** Sends the prediction of the present step again, after the connection was lost. */
+    resend() {
+      const guess = held.open && held.guesses.get(held.open.at);
+      if (guess && held.open.asked) parts.send(held.open.at + 1, guess);
+    },
+    /** @returns {{steps: import("../model/tour.js").TourStep[], at: number} | null} */
+    place: () => held.open,
   };
 }
 
@@ -66,27 +83,49 @@ function show(held, { step, asks }) {
   if (at !== open.at) {
     keepTyped(held);
     Object.assign(open, { at, asked: false });
-    const before = at > 0 ? open.steps[at - 1].ask : null;
-    view.show(open.steps, at, before ? revealed(before, guesses.get(at - 1)) : "");
-    view.say("", "Next");
     view.ask(null, null);
+    markGuess(held);
+    view.show(open.steps, at, answerBefore(held));
+    view.say("", "Next");
   }
   const { ask } = open.steps[at];
   if (!ask || !asks || open.asked) return;
   open.asked = true;
-  view.ask(ask, guesses.get(at));
+  view.ask(ask, guesses.get(at), parts.predictions());
+  parts.onRoom(); // the question takes room from the picture
+  held.covered = true;
+}
+
+/** The answer to the question of the step before, judged as on the presenter's page. */
+function answerBefore({ open, guesses, parts }) {
+  return open.at > 0 ? judged(open.steps[open.at - 1].ask, guesses.get(open.at - 1), parts.predictions()) : "";
+}
+
+/** Marks a predicted position in the picture while the next step shows the run's. */
+function markGuess({ open, guesses, parts }) {
+  const before = open.at > 0 ? open.steps[open.at - 1].ask : null;
+  const guess = guesses.get(open.at - 1);
+  parts.predictions()?.show(before?.kind === "position" && guess ? { cluster: before.cluster, position: guess } : null);
+}
+
+function keep(held, guess) {
+  held.guesses.set(held.open.at, guess);
+  held.parts.send(held.open.at + 1, guess);
 }
 
 /** The presenter goes on: what the learner has typed so far is the prediction. */
-function keepTyped({ open, guesses, parts }) {
+function keepTyped(held) {
+  const { open, guesses, parts } = held;
   if (!open.asked || guesses.get(open.at)) return;
   const { guess, problem } = readGuess(open.steps[open.at].ask.kind, parts.view.typed());
-  if (!problem) guesses.set(open.at, guess);
+  if (!problem && guess !== null) keep(held, guess);
 }
 
 function close(held) {
   if (!held.open) return;
   const { root, bar, onRoom } = held.parts;
+  held.parts.view.ask(null, null);
+  held.parts.predictions()?.show(null);
   held.open = null;
   bar.hidden = true;
   bar.classList.remove("following");

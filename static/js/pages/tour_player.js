@@ -3,9 +3,11 @@
  * A command by hand begins another branch during a tour, so the run of the tour is kept and can be returned to.
  */
 
-import { partsOf, progressOf, readGuess, revealed, tourFragment, tourPlaceOf } from "../model/tour.js";
+import { judged, partsOf, progressOf, readGuess, tourFragment, tourPlaceOf } from "../model/tour.js";
 import { allOf, required, setText } from "../render/dom.js";
+import { makePageName } from "./page_name.js";
 import { makeTourBar } from "./tour_bar.js";
+import { makeTourClass } from "./tour_class.js";
 import { makeTourFollowing } from "./tour_following.js";
 
 const ASK_EVERY_MS = 400;
@@ -24,6 +26,7 @@ const BUSY = 503;
  * @property {() => import("../model/state.js").LabState} getState
  * @property {(notice: object) => void} say
  * @property {() => void} wake requests one more drawing
+ * @property {(message: object) => boolean} send sends a message to the server
  * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light highlights a row or a message; null clears the highlight
  * @property {(panel: string) => void} showPanel
  * @property {() => import("./protocol_view.js").Predictions | null} predictions of the protocol's picture, null without positions
@@ -38,6 +41,7 @@ const BUSY = 503;
  * @property {boolean} began whether the lab has been seen playing the first of them
  * @property {boolean} reached whether the lab has been at the step
  * @property {Map<number, string | null>} guesses the learner's predictions by step, null for a question that was skipped
+ * @property {number | null} reveals the step whose predictions of a class are shown, from 1
  * @property {number} speed of the lab before the tour
  */
 
@@ -48,9 +52,10 @@ export function makeTourPlayer(parts) {
   const starts = allOf(root, "button[data-act=tour-start]");
   const acts = { next: () => during(() => goOn(held)), previous: () => during(() => goTo(held, held.open.at - 1)) };
   const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => (held.open ? answer(held, typed) : following.answer(typed)), ...acts });
-  const following = makeTourFollowing({ root, bar, view, fetchTour: () => fetchTour(parts), onRoom: parts.onRoom });
+  const following = makeTourFollowing({ root, bar, view, fetchTour: () => fetchTour(parts), onRoom: parts.onRoom, predictions: parts.predictions, send: (step, guess) => in_class.send(step, guess), uncover: () => uncover(parts) });
   /** @type {{parts: TourParts, view: typeof view, bar: HTMLElement, open: Open | null, asking: boolean}} */
   const held = { parts, view, bar, open: null, asking: false };
+  const in_class = makeInClass(held, following);
   let looked = false; // whether the address has been read
   for (const button of starts) button.addEventListener("click", () => start(held, 0));
   window.addEventListener("hashchange", openFromAddress);
@@ -74,11 +79,13 @@ export function makeTourPlayer(parts) {
     acts,
     isOpen: () => held.open !== null,
     /** The step for the pages that follow this one. @returns {import("../model/presentation.js").Shown["tour"]} */
-    shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held) },
+    shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held), reveals: held.open.reveals },
     /** Shows the presenter's step, or none. @param {import("../model/presentation.js").Shown["tour"]} place */
     follow(place) {
       if (!held.open) following.follow(place);
     },
+    onClass: in_class.take,
+    resend: following.resend,
     update() {
       const { welcome } = getState();
       for (const button of starts) {
@@ -87,6 +94,44 @@ export function makeTourPlayer(parts) {
       }
       if (!looked && welcome?.tour) openFromAddress();
       if (held.open) follow(held);
+      following.update();
+      in_class.draw();
+    },
+  };
+}
+
+/**
+ * The tour of a class: sends a follower's predictions, and shows those of all on the presenter's page and on those that follow.
+ * @param {any} held
+ * @param {ReturnType<typeof makeTourFollowing>} following
+ */
+function makeInClass(held, following) {
+  const { bar, parts } = held;
+  const names = makePageName(parts.window, `failover-lab.predicts.${parts.root.dataset.labId}`);
+  const of_class = makeTourClass(parts.document, bar, { reveal, onRoom: parts.onRoom });
+  let follows = false; // whether this page is a follower's, whose predictions are counted
+
+  function reveal(step) {
+    if (held.open) held.open.reveals = step;
+    parts.wake();
+  }
+
+  return {
+    /** @param {number} step from 1 @param {string} guess */
+    send(step, guess) {
+      if (!follows) return;
+      if (names.own() === null) names.keep();
+      parts.send({ type: "predict", by: names.own(), step, guess });
+    },
+    /** Takes what the class predicts. @param {import("../model/presentation.js").Presentation} presentation @param {string} role of this page */
+    take(presentation, role) {
+      follows = role === "follower";
+      of_class.take(presentation, role);
+    },
+    draw() {
+      const place = held.open ? { steps: held.open.tour.steps, at: held.open.at } : following.place();
+      if (place) of_class.draw({ ...place, judge: parts.predictions() });
+      else of_class.close();
     },
   };
 }
@@ -121,7 +166,7 @@ async function start(held, at) {
     say({ error: "A command was given in this lab, so it no longer runs as its tour says.", hint: "Open the scenario again to take its tour.", tone: "plain" });
     return;
   }
-  held.open = { tour, at: Math.min(at, tour.steps.length - 1), playing: [], began: false, reached: false, guesses: new Map(), speed: getState().speed };
+  held.open = { tour, at: Math.min(at, tour.steps.length - 1), playing: [], began: false, reached: false, guesses: new Map(), reveals: null, speed: getState().speed };
   link.keeps_run = true;
   view.begin(tour);
   bar.hidden = false;
@@ -186,9 +231,8 @@ function answerBefore({ open, parts }) {
   const before = open.at > 0 ? open.tour.steps[open.at - 1].ask : null;
   const guess = open.guesses.get(open.at - 1);
   const predictions = parts.predictions();
-  const chosen = before?.kind === "position" && guess ? { cluster: before.cluster, position: guess } : null;
-  predictions?.show(chosen);
-  return before ? revealed(before, guess, Boolean(chosen && predictions?.same(chosen.cluster, guess, before.answer))) : "";
+  predictions?.show(before?.kind === "position" && guess ? { cluster: before.cluster, position: guess } : null);
+  return judged(before, guess, predictions);
 }
 
 function play({ open, parts }, playing) {
@@ -283,6 +327,8 @@ function reach(held) {
 
 /** Scrolls the newest end of the logs out from under the bar, which covers it on a phone. */
 function uncover({ root, window }) {
+  const { matches } = window.matchMedia("(max-width: 800px)"); // on a wide page logs run to the right
+  if (!matches) return;
   const covered = required(root, ".stage").getBoundingClientRect().bottom - required(root, ".transport").getBoundingClientRect().top;
   if (covered > 0) window.scrollBy({ top: covered, behavior: "instant" });
 }

@@ -14,7 +14,7 @@ from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
 from spark_reports.html.parts import NOTHING, article, bold, chart, harm, section, table
 from spark_reports.html.replay import replay
-from spark_reports.html.squares import squares
+from spark_reports.html.squares import squares, squares_say
 from spark_reports.html.templates import render
 from spark_reports.html.what_if import what_if
 from spark_reports.protocols.emqx.html import charts as group_charts
@@ -227,8 +227,10 @@ def causes(run: dict[str, Any], group: dict[str, Any]) -> Markup:
     return render(
         f"{TEMPLATES}/causes.html",
         run=run,
-        says="One square is one delivery of an already acknowledged message. Each has exactly one cause, so "
-        "the causes add up to the total.",
+        says=squares_say(
+            (one["duplicates"] for one in group["causes"]), "delivery of an already acknowledged message"
+        )
+        + " Each has exactly one cause, so the causes add up to the total.",
         causes=[
             _one_cause(group, one) for one in sorted(group["causes"], key=lambda one: -one["duplicates"])
         ],

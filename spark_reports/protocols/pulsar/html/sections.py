@@ -13,7 +13,7 @@ from simulator import enough_until_us
 from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
 from spark_reports.html.parts import NOTHING, bold, harm_cell, section, table
-from spark_reports.html.squares import squares
+from spark_reports.html.squares import squares, squares_say
 from spark_reports.html.templates import render
 from spark_reports.protocols.pulsar.html.words import (
     cause_heading,
@@ -127,8 +127,8 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
     by_count = sorted(failover["by_cause"].items(), key=lambda pair: -pair[1])
     return render(
         f"{TEMPLATES}/causes.html",
-        says="One square is one message. Each duplicate has exactly one cause, so the causes add up to the "
-        "total.",
+        says=squares_say(failover["by_cause"].values(), "message")
+        + " Each duplicate has exactly one cause, so the causes add up to the total.",
         causes=[_cause(run, failover, name, count) for name, count in by_count if count],
         absent=[
             cause_in_sentence(name, failover) for name, count in failover["by_cause"].items() if not count

@@ -21,7 +21,7 @@ function make(section, { document, requests, base, lights, wake }) {
   const none = element(document, "p.quiet", { text: "No group is declared yet.", hidden: true });
   const latest = makeLatest({ get: requests.get, base, onAnswer: wake });
   const layers = makeLayers(document, { onRow: (seq) => lights.row(seq), onFold: wake });
-  const key = element(document, "p.quiet.key", { text: "Filled: current state. Thick, with a dot: last transition. Dark: possible transitions. Number: how many of the group are in that state (end states: so far)." });
+  const key = element(document, "p.quiet.key", { text: "Filled: current state. Thick, with a dot: last transition. In full colour: possible transitions. Number: how many of the group are in that state (end states: so far)." });
   section.replaceChildren(bar, none, layers.node, key);
 
   function choiceOf(name, text) {

@@ -62,7 +62,7 @@ const shape = (kind) => (context, { theme }) => glyph(context, kind, 6.5, MIDDLE
 /** @type {LegendItem[]} */
 const STREAMS = [
   { words: "not acked yet", term: "not acked yet", marks: ["not-acked"], says: "Messages in full colour are not acknowledged by the client that has them.", group: "Streams", width: 16, first: true, draw: bars(own, [[0, 5, 16, 8]]) },
-  { words: "acked", term: "acked", marks: ["acked"], says: "Pale messages are acknowledged: in the upper strip as the leader knows it, below as the reader does.", group: "Streams", width: 16, first: true, draw: bars(done, [[0, 5, 16, 8]]) },
+  { words: "acked", term: "acked", marks: ["acked"], says: "Faded messages are acknowledged: in the upper strip as the leader knows it, below as the reader does.", group: "Streams", width: 16, first: true, draw: bars(done, [[0, 5, 16, 8]]) },
   { words: "delivered, not acked", term: "delivered, not acked", marks: ["delivered-not-acked"], says: "Taller messages are delivered to the reader and not acknowledged.", group: "Streams", width: 16, first: true, draw: bars(own, [[0, 4, 16, 12]]) },
   { words: "duplicates", term: "duplicates", marks: ["duplicates-actual"], says: "A full crimson bar: these messages were delivered again after a client had acknowledged them.", group: "Streams", width: 16, first: true, draw: bars(named("harm"), [[0, 3, 16, 3], [0, 8, 16, 0]]) },
   { words: "unassigned stream", term: "unassigned", marks: ["unassigned"], says: "A dashed outline: no client is assigned to the stream, or none reads it.", group: "Streams", width: 18, draw: (context, { theme }) => ((context.strokeStyle = theme.ink.strong), context.setLineDash([2, 3]), context.strokeRect(1, 4, 16, 10), context.setLineDash([])) },
@@ -70,7 +70,7 @@ const STREAMS = [
   { words: "no reader", term: "without a reader", marks: ["no-reader"], says: "A crimson edge of a cell: no client reads this stream.", group: "Streams", width: 10, draw: bars(named("harm"), [[1, 13, 8, 2]]) },
   { words: "assigned client, reading client", term: "lease", marks: ["client-of-stream"], says: "At the left the client that the leader assigned, at the right the client that reads. Colour and shape are those of its card.", group: "Streams", width: 14, draw: (context, { theme }) => freeCell(context, 0, 7, MIDDLE, 8, 11, theme.origin[0], theme.ink.bg) },
   { words: "stream in a strip", term: "stream", marks: ["strip-cell"], says: "With many streams, each is one cell: upper half the assigned client, lower half the reading client.", group: "Streams", width: 12, draw: (context, { theme }) => (bars(own, [[1, 2, 9, 6.5]])(context, { theme }), bars(done, [[1, 9.5, 9, 6.5]])(context, { theme })) },
-  { words: "chosen stream", term: "stream", marks: ["chosen"], says: "An outline in black is the stream that was chosen.", group: "Streams", width: 18, draw: (context, { theme }) => ((context.strokeStyle = theme.ink.ink), (context.lineWidth = 1.4), context.strokeRect(1, 3, 16, 12)) },
+  { words: "chosen stream", term: "stream", marks: ["chosen"], says: "A heavy outline is the stream that was chosen.", group: "Streams", width: 18, draw: (context, { theme }) => ((context.strokeStyle = theme.ink.ink), (context.lineWidth = 1.4), context.strokeRect(1, 3, 16, 12)) },
 ];
 
 /** @type {LegendItem[]} */

@@ -40,18 +40,21 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @property {import("./pins.js").LanePins} pins
  */
 
+/** Smallest length of a message that is tapped to answer, px: with its number, and the newest ones in view. */
+const TAPPED_PX = 20;
+
 /**
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
- * @param {{width: number, room: number, scale: number, window: import("./window.js").Window}} given
+ * @param {{width: number, room: number, scale: number, window: import("./window.js").Window, asked?: boolean}} given asked: a question is answered in a log
  * @returns {Scene}
  */
-export function makeScene(state, watched, { width, room, scale, window }) {
+export function makeScene(state, watched, { width, room, scale, window, asked = false }) {
   const names = watched.lanes.filter((cluster) => topicView(state, cluster, watched.topic));
   const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room });
   const units = (cluster) => unitsOf(state, watched, cluster);
   const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
-  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing);
+  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing, asked && plane.turned ? TAPPED_PX : 0);
   const flagsOf = makeEntryFlags(state, { ...watched });
   /** @type {Object<string, SceneLane>} */
   const lanes = {};

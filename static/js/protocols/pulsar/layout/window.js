@@ -29,11 +29,12 @@ export const followingWindow = (unit_px = 12) => ({ unit_px, back: 0, held: fals
  * @param {number} room_px length of the lane
  * @param {number} scale
  * @param {boolean} playing when paused, the width depends only on the needed units, not on earlier widths
+ * @param {number} [least_px] smallest width of a message, such as one that a finger can hit
  * @returns {Window} the same object when nothing changes
  */
-export function fitted(window, needed_units, room_px, scale, playing) {
+export function fitted(window, needed_units, room_px, scale, playing, least_px = 0) {
   if (window.held || needed_units <= 0) return window;
-  const widths = WIDTHS_PX.map((width) => width * scale);
+  const widths = WIDTHS_PX.map((width) => width * scale).filter((width, at) => at === 0 || width >= least_px);
   const wanted = room_px / needed_units;
   const best = widths.find((width) => width <= wanted) ?? widths[widths.length - 1];
   const current = window.unit_px;

@@ -84,7 +84,7 @@ function dashedLine(context, colour) {
 /** @type {LegendItem[]} */
 const LOG = [
   { words: "messages", term: "message", marks: ["message"], says: "A message. Colour and shape show the region in which it was published.", group: "Log", width: (clusters) => 11 * Math.min(4, clusters.length), first: true, draw: (context, { theme, clusters }) => clusters.slice(0, 4).forEach((_, at) => cellAt(context, theme, at, 5 + at * 11, MIDDLE, theme.origin[at])) },
-  { words: "acknowledged", term: "acknowledged", marks: ["message-acked"], says: "A pale message is acknowledged, here or in another region.", group: "Log", width: 11, first: true, draw: (context, { theme }) => cellAt(context, theme, 0, 5, MIDDLE, theme.done[0]) },
+  { words: "acknowledged", term: "acknowledged", marks: ["message-acked"], says: "A faded message is acknowledged, here or in another region.", group: "Log", width: 11, first: true, draw: (context, { theme }) => cellAt(context, theme, 0, 5, MIDDLE, theme.done[0]) },
   {
     words: "delivered, not acked",
     term: "delivered, not acked",
@@ -100,7 +100,7 @@ const LOG = [
     },
   },
   { words: "not replicated or lost", term: "not replicated", marks: ["message-missing"], says: "A dashed outline: after the failover this message is not in the other region, or it is lost; grey if it was processed already.", group: "Log", width: 14, needs: "peers", draw: dashedOutline("harm") },
-  { words: "shares of many entries", term: "entry", marks: ["shares"], says: "Zoomed out, one column stands for many entries: the share of each origin, pale when acknowledged.", group: "Log", width: 12, draw: (context, { theme }) => [theme.done[0], theme.origin[0]].forEach((colour, at) => ((context.fillStyle = colour), context.fillRect(2, 2 + at * 7, 8, 7))) },
+  { words: "shares of many entries", term: "entry", marks: ["shares"], says: "Zoomed out, one column stands for many entries: the share of each origin, faded when acknowledged.", group: "Log", width: 12, draw: (context, { theme }) => [theme.done[0], theme.origin[0]].forEach((colour, at) => ((context.fillStyle = colour), context.fillRect(2, 2 + at * 7, 8, 7))) },
   { words: "entry not loaded", term: "entry", marks: ["entry-not-loaded"], says: "A grey bar is an entry that this page has not loaded yet.", group: "Log", width: 12, draw: bars("line", [[1, 5, 9, 8]]) },
   { words: "ledger begins", term: "ledger", marks: ["ledger"], says: "The log continues in a new ledger; entry numbers start from 0 again.", group: "Log", width: 10, draw: bars("ink3", [[3, 1, 1, 16], [3, 1, 5, 1]]) },
   { words: "region down", term: "region, cluster", marks: ["down"], says: "A hatched lane: the region is down, and its log is not available.", group: "Log", width: 20, draw: hatching },
@@ -110,10 +110,10 @@ const LOG = [
 /** @type {LegendItem[]} */
 const CURSORS = [
   { words: "mark-delete", term: "mark-delete position", marks: ["mark-delete"], says: "The pin of a cursor: everything up to it is acknowledged.", group: "Cursors", width: 12, first: true, draw: (context, { theme }) => pin(context, 6, 5, 0, -1, 8, theme.ink.ink, theme.ink.bg, false) },
-  { words: "acknowledged range", term: "cursor", marks: ["rail"], says: "The line under a lane is the cursor as it is stored: up to the mark-delete, then each individually deleted range.", group: "Cursors", width: 24, draw: bars("ink", [[0, 8, 13, 2.4], [17, 8, 6, 2.4]]) },
+  { words: "acknowledged range", term: "cursor", marks: ["rail"], says: "The line along a lane is the cursor as it is stored: up to the mark-delete, then each individually deleted range.", group: "Cursors", width: 24, draw: bars("ink", [[0, 8, 13, 2.4], [17, 8, 6, 2.4]]) },
   { words: "your prediction", term: "mark-delete position", marks: ["prediction"], says: "During a tour: a dashed frame around the lane in which you choose a position, and a dashed line at the chosen one.", group: "Cursors", width: 8, draw: (context, { theme }) => dashedLine(context, theme.ink.ink) },
   { words: "read position", term: "cursor", marks: ["read-position"], says: "The open pin: the next entry that the dispatcher reads.", group: "Cursors", width: 12, draw: (context, { theme }) => pin(context, 6, 5, 0, -1, 8, theme.ink.ink, theme.ink.bg, true) },
-  { words: "acked in all regions", term: "mark-delete position", marks: ["wash"], says: "Grey background: left of the applied snapshot, everything is acknowledged in all regions of the snapshot.", group: "Cursors", width: 18, needs: "snapshots", first: true, draw: (context, { theme }) => (bars("sunk", [[0, 1, 18, 16]])(context, { theme }), thread("soft", [])(context, { theme })) },
+  { words: "acked in all regions", term: "mark-delete position", marks: ["wash"], says: "Grey background: up to the applied snapshot, everything is acknowledged in all regions of the snapshot.", group: "Cursors", width: 18, needs: "snapshots", first: true, draw: (context, { theme }) => (bars("sunk", [[0, 1, 18, 16]])(context, { theme }), thread("soft", [])(context, { theme })) },
   { words: "duplicates of a failover", term: "duplicates of a failover", marks: ["duplicates-forecast"], says: "A crimson double line: a failover now would deliver these messages again although they are acknowledged.", group: "Cursors", width: 18, needs: "peers", first: true, draw: bars("harm", [[0, 7, 18, 1.5], [0, 10.6, 18, 1.5]]) },
   { words: "delivered again", term: "duplicate", marks: ["duplicates-actual"], says: "A full crimson bar: the failover has delivered these messages again.", group: "Cursors", width: 18, needs: "peers", draw: bars("harm", [[0, 6.5, 18, 5.7]]) },
   { words: "duplicates of one cause", term: "cause", marks: ["cause"], says: "A crimson bracket groups the duplicates that have the same cause, with their number.", group: "Cursors", width: 22, needs: "peers", draw: bracket("harm", 1, [[1, 6], [1, 11], [21, 11], [21, 6]]) },
@@ -121,7 +121,7 @@ const CURSORS = [
     words: "replicated up to here",
     term: "replicated up to here",
     marks: ["replicated"],
-    says: "A flag: entries right of it are not yet replicated to the region whose colour and shape it has.",
+    says: "A flag: entries after it are not yet replicated to the region whose colour and shape it has.",
     group: "Cursors",
     width: 12,
     needs: "peers",
@@ -141,7 +141,7 @@ const SNAPSHOTS = [
   { words: "update", term: "update", marks: ["marker-update"], says: "Moves the cursor in the other regions to their positions of a snapshot.", group: "Markers and snapshots", width: 13, draw: marker("subscription_update"), first: true },
   { words: "other regions' markers", term: "marker", marks: ["marker-other"], says: "A grey tick is a marker of another region's snapshot. It takes a position in the log, too.", group: "Markers and snapshots", width: 8, draw: bars("strong", [[4, 4, 1.2, 10]]), first: true },
   { words: "positions of a snapshot", term: "snapshot", marks: ["thread-applied", "thread-used", "thread-ready", "thread-finished", "thread-building", "thread-timed-out", "thread-evicted", "thread-bracket"], says: "A thread connects the positions that correspond to each other in the logs of the regions.", group: "Markers and snapshots", width: 16, draw: thread("proto", []), first: true },
-  { words: "corresponding position", term: "position", marks: ["thread-bracket"], says: "A closing bracket: the entry left of it is the last one that the snapshot covers in this log.", group: "Markers and snapshots", width: 12, draw: bracket("proto", 1.5, [[3, 2], [9, 2], [9, 16], [3, 16]]) },
+  { words: "corresponding position", term: "position", marks: ["thread-bracket"], says: "A closing bracket: the entry before it is the last one that the snapshot covers in this log.", group: "Markers and snapshots", width: 12, draw: bracket("proto", 1.5, [[3, 2], [9, 2], [9, 16], [3, 16]]) },
   { words: "applied", term: "update", marks: ["thread-applied"], says: "A soft thread: the cursors of all its regions have reached this snapshot's positions.", group: "Markers and snapshots", width: 16, draw: thread("soft", []) },
   { words: "used", term: "usable snapshot", marks: ["thread-used"], says: "Long dashes: an update with this snapshot's positions is in flight, and not every region has applied it.", group: "Markers and snapshots", width: 16, draw: thread("proto", [8, 3]) },
   { words: "ready", term: "snapshot cache", marks: ["thread-ready"], says: "A solid thread: the snapshot is in the cache and waits for the mark-delete to pass its position.", group: "Markers and snapshots", width: 16, draw: thread("proto", []) },
@@ -149,7 +149,7 @@ const SNAPSHOTS = [
   { words: "pending", term: "pending, completed, timed out", marks: ["thread-building"], says: "A dashed thread: the snapshot waits for responses.", group: "Markers and snapshots", width: 16, draw: thread("proto", [4, 4]) },
   { words: "timed out", term: "pending, completed, timed out", marks: ["thread-timed-out"], says: "A crossed crimson thread: the snapshot timed out before every region responded.", group: "Markers and snapshots", width: 16, draw: thread("harm", [2, 3], true) },
   { words: "evicted", term: "evicted", marks: ["thread-evicted"], says: "A crossed soft thread: the full cache dropped this snapshot before it was used.", group: "Markers and snapshots", width: 16, draw: thread("soft", [2, 3], true) },
-  { words: "snapshot of the last update", term: "update", marks: ["last-update"], says: "A pale glow under a thread: the newest update carried this snapshot's positions.", group: "Markers and snapshots", width: 16, draw: (context, { theme }) => ((context.fillStyle = theme.ink.wash), context.fillRect(0, 1, 16, 16), thread("soft", [])(context, { theme })) },
+  { words: "snapshot of the last update", term: "update", marks: ["last-update"], says: "A soft glow along a thread: the newest update carried this snapshot's positions.", group: "Markers and snapshots", width: 16, draw: (context, { theme }) => ((context.fillStyle = theme.ink.wash), context.fillRect(0, 1, 16, 16), thread("soft", [])(context, { theme })) },
 ].map((item) => ({ ...item, needs: "snapshots" }));
 
 /** @type {LegendItem[]} */

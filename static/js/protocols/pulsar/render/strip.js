@@ -11,6 +11,8 @@ import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 /** Entries at least this wide show their number, px. */
 const NAMED_PX = 26;
+/** Share of a turned cell's breadth that a number has; the rest shows the shape of the origin. */
+const NUMBER_ROOM = 0.72;
 /** Largest width of a bold digit in any of the page's fonts, as a share of the font size. */
 const DIGIT = 0.7;
 /** From this width on each entry that is not replicated or lost has its own outline, px; below it, each run of them has one. */
@@ -64,7 +66,7 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   const offset = raised ? -plane.lift : 0;
   const name = String(number);
   markAs(context, raised ? "message-unacked" : pale ? "message-acked" : "message");
-  const named = length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned;
+  const named = plane.turned ? length >= theme.label + 2 && name.length * theme.label * DIGIT <= plane.cell * NUMBER_ROOM : length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length;
   context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
   laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg, named);
   if (bits & (NOT_REPLICATED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme, isHarm(bits));
@@ -74,7 +76,8 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   context.font = fontOf(theme, theme.label, 600);
   context.textAlign = "center";
   context.textBaseline = "middle";
-  context.fillText(name, along + length / 2, lane.base + offset + plane.cell * numberPlace(origin) + 0.5, length);
+  const across = offset + plane.cell * numberPlace(origin);
+  context.fillText(name, xOf(plane, lane, along + length / 2, across), yOf(plane, lane, along + length / 2, across) + 0.5, plane.turned ? plane.cell * NUMBER_ROOM : length);
 }
 
 /** Whether a message is lost, or unread and only here: one that was processed already is no harm. */
