@@ -65,10 +65,11 @@ def _is_item(value: Any) -> bool:
 def _is_tour(value: Any) -> bool:
     return (
         isinstance(value, dict)
-        and set(value) == {"step", "asks"}
+        and set(value) - {"whole"} == {"step", "asks"}
         and _is_number(value["step"])
         and 1 <= value["step"] <= _TOUR_STEPS
         and isinstance(value["asks"], bool)
+        and isinstance(value.get("whole", False), bool)
     )
 
 

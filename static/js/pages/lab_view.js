@@ -122,7 +122,7 @@ function makeAround(parts, { appearance, ask, controls, inspector, lights, plotl
   }
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
-  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, onRoom: redraw });
+  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, explain: protocol_view.explain, onRoom: redraw });
   const presenting = makePresenting({ ...parts, ...makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }), getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }), onRoom: redraw });
   return { landmarks, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, presenting, questions: makeQuestionButtons(root, panels) };
 }
@@ -162,6 +162,8 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   const touring = {
     step: () => tour.acts.next() || controls.acts.step(),
     stepBack: () => tour.acts.previous() || controls.acts.stepBack(),
+    nextPanel: () => void tour.showWhole() || panels.acts.nextPanel(),
+    toTime: () => void tour.showWhole() || panels.acts.toTime(),
     tourNext: Object.assign(() => void tour.acts.next(), { offered: tour.isOpen }),
     tourPrevious: Object.assign(() => void tour.acts.previous(), { offered: tour.isOpen }),
   };

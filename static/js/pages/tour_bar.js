@@ -1,14 +1,20 @@
 /** The bar of a guided tour in the footer: title, text, place in the tour, and the question of a step. */
 
+import { cutAtTerms, partsShown } from "../model/tour.js";
 import { element, required, setText } from "../render/dom.js";
+import { termLink } from "../render/terms.js";
 import { makePositionField } from "./tour_position.js";
 
 /**
  * @param {Document} document
  * @param {HTMLElement} bar
- * @param {{step: (at: number) => void, answer: (typed: string) => void, next: () => void, previous: () => void}} on
+ * @param {{step: (at: number) => void, answer: (typed: string) => void, next: () => void, previous: () => void,
+ *   explain: (shown: import("./protocol_view.js").Explained | null) => void, onRoom: () => void}} on explain: how the picture explains the step; onRoom: other parts of the page are shown
  */
 export function makeTourBar(document, bar, on) {
+  const parts = makePartsShown(bar, on.onRoom);
+  const [onward, others] = [required(bar, "button[data-act=tour-onward]"), required(bar, "a[data-part=tour-others]")];
+  let following = null; // the tour that follows this one
   const [name, count, title, text, revealed, status, pips] = ["name", "count", "title", "text", "revealed", "status", "pips"].map((part) => required(bar, `[data-part=tour-${part}]`));
   const next = required(bar, "button[data-act=tour-next]");
   const previous = required(bar, "button[data-act=tour-previous]");
@@ -16,6 +22,8 @@ export function makeTourBar(document, bar, on) {
   return {
     ...makeQuestionOf(bar, on),
     begin(tour) {
+      following = tour.next ?? null;
+      parts.begin();
       setText(name, tour.title);
       const buttonOf = (step, at) => element(document, "button", { type: "button", "aria-label": `Step ${at + 1}: ${step.title}`, title: step.title, onclick: () => on.step(at) });
       pips.replaceChildren(...tour.steps.map((step, at) => element(document, "li", {}, [buttonOf(step, at)])));
@@ -30,7 +38,11 @@ export function makeTourBar(document, bar, on) {
       setText(title, steps[at].title);
       setText(revealed, answer);
       revealed.hidden = !answer;
-      setText(text, steps[at].text);
+      const { note, terms, at_us } = steps[at];
+      text.replaceChildren(...cutAtTerms(steps[at].text, terms).map((part) => (typeof part === "string" ? part : termLink(document, part.text, part.label))));
+      parts.show(steps, at);
+      on.explain({ note: note && { ...note, at_us }, large: parts.isReduced() });
+      showOnward(at === steps.length - 1);
       previous.disabled = at === 0;
       [...pips.children].forEach((pip, number) => {
         pip.classList.toggle("past", number < at);
@@ -47,6 +59,65 @@ export function makeTourBar(document, bar, on) {
       setText(next, button);
     },
     focus: () => next.focus({ preventScroll: true }),
+    /** Whether the whole page is shown at every step. */
+    isWhole: parts.isWhole,
+    /** @param {boolean} whole shows the whole page at every step, or only the parts of the step */
+    setWhole(whole) {
+      if (whole === parts.isWhole()) return;
+      parts.setWhole(whole);
+      on.explain({ large: parts.isReduced() });
+    },
+    /** The whole page is shown again, and nothing is explained in the picture. */
+    end() {
+      parts.end();
+      on.explain(null);
+    },
+  };
+
+  function showOnward(last) {
+    onward.hidden = !last || following === null;
+    others.hidden = !last || following !== null;
+    next.classList.toggle("action", onward.hidden);
+    if (following) setText(onward, `Next tour: ${following.title}`);
+  }
+}
+
+/** The parts of the page that a tour shows: named in an attribute of the page, which the stylesheet reads. */
+function makePartsShown(bar, onRoom) {
+  const root = bar.closest(".lab");
+  const button = required(bar, "button[data-act=tour-whole]");
+  /** @type {string[] | null} */
+  let shown = null;
+  let whole = false;
+
+  function write() {
+    const wanted = shown === null || whole ? undefined : shown.join(" ");
+    button.hidden = shown === null;
+    button.setAttribute("aria-pressed", String(whole));
+    if (root.dataset.shows === wanted) return;
+    if (wanted === undefined) delete root.dataset.shows;
+    else root.dataset.shows = wanted;
+    onRoom();
+  }
+
+  return {
+    isWhole: () => whole,
+    isReduced: () => shown !== null && !whole,
+    begin() {
+      whole = false;
+    },
+    show(steps, at) {
+      shown = partsShown(steps, at);
+      write();
+    },
+    setWhole(next) {
+      whole = next;
+      write();
+    },
+    end() {
+      shown = null;
+      write();
+    },
   };
 }
 

@@ -15,6 +15,8 @@ import { backOf, fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
 import { topicView } from "../model/topics.js";
 
+/** Fewest units that the window shows; fewer while a tour shows messages large. */
+const [FEWEST_UNITS, FEWEST_LARGE] = [24, 8];
 /** Most entries from the head that are searched for the slowest cursor. */
 const LOOKED_BACK = ENTRIES_HELD;
 
@@ -43,15 +45,15 @@ const LOOKED_BACK = ENTRIES_HELD;
 /**
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
- * @param {{width: number, room: number, scale: number, window: import("./window.js").Window}} given
+ * @param {{width: number, room: number, scale: number, window: import("./window.js").Window, large?: boolean}} given large: messages are drawn large while there are few
  * @returns {Scene}
  */
-export function makeScene(state, watched, { width, room, scale, window }) {
+export function makeScene(state, watched, { width, room, scale, window, large = false }) {
   const names = watched.lanes.filter((cluster) => topicView(state, cluster, watched.topic));
-  const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room });
+  const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room, large });
   const units = (cluster) => unitsOf(state, watched, cluster);
-  const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
-  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing);
+  const needed = Math.max(names.length ? (large ? FEWEST_LARGE : FEWEST_UNITS) : 0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
+  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing, large);
   const flagsOf = makeEntryFlags(state, { ...watched });
   /** @type {Object<string, SceneLane>} */
   const lanes = {};
@@ -108,5 +110,5 @@ function neededUnits(state, watched, cluster, units) {
   const from = Math.max(topic.first_kept, topic.length - LOOKED_BACK, cursor ? cursor.mark_delete_index - 4 : topic.length - 60);
   let sum = 0;
   for (let index = from; index < topic.length; index++) sum += units(index);
-  return Math.max(sum * 1.04, 24);
+  return sum * 1.04;
 }

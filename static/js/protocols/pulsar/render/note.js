@@ -1,0 +1,61 @@
+/** Places the sentence of a tour beside the entry that it explains, with a line from one to the other. */
+
+import { FLAG_LEVELS, FLAG_PX, FLAG_STEP_PX, xOf, yOf } from "../../../layout/plane.js";
+import { element, setText } from "../../../render/dom.js";
+import { indexOf, parsePosition } from "../model/positions.js";
+import { farEdge, nearEdge } from "../layout/strip.js";
+
+/** From a strip to the sentence: the flags of replicators are between, px at scale 1. */
+const AWAY_PX = 22;
+/** Widest sentence in one line, px at scale 1; on a turned picture as wide as the room between two logs. */
+const WIDEST_PX = 460;
+const GAP_PX = 8;
+
+/** @param {Document} document @param {HTMLElement} stage */
+export function makeNote(document, stage) {
+  const box = element(document, "p.note", { "data-part": "note", hidden: true });
+  const line = element(document, "i.note-line", { "aria-hidden": "true", hidden: true });
+  stage.append(line, box);
+
+  return {
+    /** @param {import("../layout/scene.js").Scene} scene @param {{text: string, cluster: string, position: string, at_us: number} | null} note */
+    update(scene, state, note) {
+      const place = note && state.at_us >= note.at_us ? placeOf(scene, note) : null;
+      box.hidden = line.hidden = place === null;
+      if (place === null) return;
+      setText(box, note.text);
+      (scene.plane.turned ? besideTurned : above)(scene.plane, place);
+    },
+  };
+
+  /** Above the strip, ending near its newest entry. */
+  function above(plane, { lane, along }) {
+    const bottom = yOf(plane, lane, along, 0) - AWAY_PX * plane.scale;
+    const x = xOf(plane, lane, along, 0);
+    const right = Math.max(0, Math.min(plane.width - x - GAP_PX, plane.width - plane.a0 - WIDEST_PX * plane.scale));
+    put(box, { left: "auto", right: `${right}px`, top: "auto", bottom: `${plane.height - bottom}px`, width: "auto", maxWidth: `${WIDEST_PX * plane.scale}px`, textAlign: "right" });
+    put(line, { left: `${x}px`, top: `${bottom}px`, width: "0", height: `${AWAY_PX * plane.scale - 3}px` });
+  }
+
+  /** Beside the strip: towards the middle of the picture. */
+  function besideTurned(plane, { lane, along }) {
+    const last = plane.lanes.length > 1 && lane === plane.lanes[plane.lanes.length - 1];
+    const flags = FLAG_PX + FLAG_STEP_PX * FLAG_LEVELS;
+    const edge = xOf(plane, lane, along, last ? plane.cell : 0) + (last ? -GAP_PX : Math.min(flags, plane.flags + GAP_PX));
+    const side = last ? { left: "auto", right: `${plane.width - edge}px`, textAlign: "right" } : { left: `${edge}px`, right: "auto", textAlign: "left" };
+    const room = plane.width / plane.lanes.length - plane.cell - plane.flags - 2 * GAP_PX;
+    put(box, { ...side, top: "auto", bottom: `${plane.height - along + GAP_PX}px`, width: "max-content", maxWidth: `${room}px` });
+    put(line, { left: `${last ? edge - room / 2 : xOf(plane, lane, along, 0)}px`, top: `${along - GAP_PX / 2}px`, width: `${last ? room / 2 + GAP_PX : edge - xOf(plane, lane, along, 0) + GAP_PX}px`, height: "0" });
+  }
+}
+
+/** The middle of the entry in the window; null when the entry is not shown. */
+function placeOf({ plane, lanes }, { cluster, position }) {
+  const lane = plane.lanes.find(({ name }) => name === cluster);
+  const { strip, topic } = lanes[cluster] ?? {};
+  const index = topic ? indexOf(topic.ledgers, parsePosition(position)) : null;
+  if (!lane || index === null || index < strip.from || index >= strip.to) return null;
+  return { lane, along: (nearEdge(strip, index) + farEdge(strip, index)) / 2 };
+}
+
+const put = (node, style) => Object.assign(node.style, style);
