@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FAST_S, partsOf, progressOf, readGuess, revealed, SLOW_S, tourFragment, tourPlaceOf } from "../../static/js/model/tour.js";
+import { cutAtTerms, FAST_S, partsOf, partsShown, progressOf, readGuess, revealed, SLOW_S, tourFragment, tourPlaceOf } from "../../static/js/model/tour.js";
 
 const step = (at_us, slow_from_us = at_us) => ({ at_us, slow_from_us });
 
@@ -70,4 +70,19 @@ test("the address names the step", () => {
   assert.equal(tourPlaceOf(tourFragment(4)), 4);
   assert.equal(tourPlaceOf("#tour=0"), 1);
   for (const other of ["", "#failover=0&kind=lost", "#tour=x", "#tour=123"]) assert.equal(tourPlaceOf(other), null);
+});
+
+test("parts of the page that a step names stay, and a panel needs the section below the logs", () => {
+  const steps = [{ show: [], panel: "" }, { show: ["side"], panel: "" }, { show: ["tabs"], panel: "migration" }];
+  assert.deepEqual([0, 1, 2].map((at) => partsShown(steps, at)), [[], ["side"], ["side", "tabs", "time"]]);
+});
+
+test("a tour whose steps name no parts shows the whole page", () => {
+  assert.equal(partsShown([{ show: [], panel: "" }, { show: [], panel: "migration" }], 0), null);
+});
+
+test("a text is cut at its terms, in their order and at whole words", () => {
+  const cut = cutAtTerms("reentry of an entry: acked", [["entry", "entry"], ["acked", "acknowledged"]]);
+  assert.deepEqual(cut, ["reentry of an ", { text: "entry", label: "entry" }, ": ", { text: "acked", label: "acknowledged" }]);
+  assert.deepEqual(cutAtTerms("nothing here", [["entry", "entry"]]), ["nothing here"]);
 });

@@ -50,7 +50,6 @@ def gallery(request: HttpRequest) -> HttpResponse:
         {
             "scenarios": shown,
             "families": sections,
-            "first": FIRST[0],
             "start_here": start_here(),
             **recordings_shown(),
         },

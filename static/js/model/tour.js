@@ -85,6 +85,9 @@ export function progressOf(state, part, began) {
   return began ? "paused" : "waiting";
 }
 
+/** The parts of the page that a tour may show step by step. */
+export const PAGE_PARTS = ["forecast", "overview", "legend", "side", "time", "tabs", "controls"];
+
 /**
  * The parts of the page that a step shows: those that it or an earlier step names.
  * @param {TourStep[]} steps

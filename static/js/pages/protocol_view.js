@@ -43,7 +43,8 @@
 /**
  * @typedef {object} Explained
  * @property {{text: string, cluster: string, position: string, at_us: number} | null} [note] sentence beside an entry, from an instant on; the present one if absent
- * @property {boolean} large whether messages are drawn large while there are few
+ * @property {boolean} large whether messages are drawn large while there are few: there is room for it while most of the page is hidden
+ * @property {boolean} forecast whether messages that would be duplicates are marked
  */
 /** @typedef {{cluster: string, choose: (position: string) => void}} Asked a question that a click in the lane of a cluster answers */
 /**

@@ -1,6 +1,6 @@
 /** The bar of a guided tour in the footer: title, text, place in the tour, and the question of a step. */
 
-import { cutAtTerms, partsShown } from "../model/tour.js";
+import { cutAtTerms, PAGE_PARTS, partsShown } from "../model/tour.js";
 import { element, required, setText } from "../render/dom.js";
 import { termLink } from "../render/terms.js";
 import { makePositionField } from "./tour_position.js";
@@ -13,7 +13,8 @@ import { makePositionField } from "./tour_position.js";
  */
 export function makeTourBar(document, bar, on) {
   const parts = makePartsShown(bar, on.onRoom);
-  const [onward, others] = [required(bar, "button[data-act=tour-onward]"), required(bar, "a[data-part=tour-others]")];
+  const [onward, leave] = ["tour-onward", "tour-leave"].map((act) => required(bar, `button[data-act=${act}]`));
+  const others = required(bar, "a[data-part=tour-others]");
   let following = null; // the tour that follows this one
   const [name, count, title, text, revealed, status, pips] = ["name", "count", "title", "text", "revealed", "status", "pips"].map((part) => required(bar, `[data-part=tour-${part}]`));
   const next = required(bar, "button[data-act=tour-next]");
@@ -41,8 +42,8 @@ export function makeTourBar(document, bar, on) {
       const { note, terms, at_us } = steps[at];
       text.replaceChildren(...cutAtTerms(steps[at].text, terms).map((part) => (typeof part === "string" ? part : termLink(document, part.text, part.label))));
       parts.show(steps, at);
-      on.explain({ note: note && { ...note, at_us }, large: parts.isReduced() });
-      showOnward(at === steps.length - 1);
+      on.explain({ note: note && { ...note, at_us }, ...parts.picture() });
+      showEnd(at === steps.length - 1);
       previous.disabled = at === 0;
       [...pips.children].forEach((pip, number) => {
         pip.classList.toggle("past", number < at);
@@ -65,7 +66,7 @@ export function makeTourBar(document, bar, on) {
     setWhole(whole) {
       if (whole === parts.isWhole()) return;
       parts.setWhole(whole);
-      on.explain({ large: parts.isReduced() });
+      on.explain(parts.picture());
     },
     /** The whole page is shown again, and nothing is explained in the picture. */
     end() {
@@ -74,7 +75,9 @@ export function makeTourBar(document, bar, on) {
     },
   };
 
-  function showOnward(last) {
+  /** The last step leads to the next tour, and its button ends this one. */
+  function showEnd(last) {
+    leave.hidden = last;
     onward.hidden = !last || following === null;
     others.hidden = !last || following !== null;
     next.classList.toggle("action", onward.hidden);
@@ -92,7 +95,7 @@ function makePartsShown(bar, onRoom) {
 
   function write() {
     const wanted = shown === null || whole ? undefined : shown.join(" ");
-    button.hidden = shown === null;
+    button.hidden = shown === null || PAGE_PARTS.every((part) => shown.includes(part));
     button.setAttribute("aria-pressed", String(whole));
     if (root.dataset.shows === wanted) return;
     if (wanted === undefined) delete root.dataset.shows;
@@ -102,7 +105,8 @@ function makePartsShown(bar, onRoom) {
 
   return {
     isWhole: () => whole,
-    isReduced: () => shown !== null && !whole,
+    /** How the picture is shown beside these parts. */
+    picture: () => ({ large: shown !== null && !whole && shown.length * 2 < PAGE_PARTS.length, forecast: shown === null || whole || shown.includes("forecast") }),
     begin() {
       whole = false;
     },

@@ -5,7 +5,7 @@
 
 import { markerKind } from "../model/cells.js";
 import { ENTRIES_HELD } from "../model/older_cells.js";
-import { isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
+import { FORECAST_DUPLICATE, isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
 import { stretchesOf } from "../model/causes.js";
 import { pinsOf } from "./pins.js";
 import { makePlane } from "../../../layout/plane.js";
@@ -45,10 +45,10 @@ const LOOKED_BACK = ENTRIES_HELD;
 /**
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
- * @param {{width: number, room: number, scale: number, window: import("./window.js").Window, large?: boolean}} given large: messages are drawn large while there are few
+ * @param {{width: number, room: number, scale: number, window: import("./window.js").Window, large?: boolean, forecast?: boolean}} given large: messages are drawn large while there are few; forecast: whether messages that would be duplicates are marked
  * @returns {Scene}
  */
-export function makeScene(state, watched, { width, room, scale, window, large = false }) {
+export function makeScene(state, watched, { width, room, scale, window, large = false, forecast = true }) {
   const names = watched.lanes.filter((cluster) => topicView(state, cluster, watched.topic));
   const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room, large });
   const units = (cluster) => unitsOf(state, watched, cluster);
@@ -57,7 +57,7 @@ export function makeScene(state, watched, { width, room, scale, window, large = 
   const flagsOf = makeEntryFlags(state, { ...watched });
   /** @type {Object<string, SceneLane>} */
   const lanes = {};
-  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), flagsOf });
+  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), flagsOf, forecast });
   return {
     plane,
     watched,
@@ -69,12 +69,13 @@ export function makeScene(state, watched, { width, room, scale, window, large = 
   };
 }
 
-function layLane(state, watched, cluster, { plane, shown, units, flagsOf }) {
+function layLane(state, watched, cluster, { plane, shown, units, flagsOf, forecast }) {
   const topic = topicView(state, cluster, watched.topic);
   const store = state.cells[`${cluster}/${watched.topic}`];
   const length = topic?.length ?? 0;
   const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: backOf(shown, cluster), unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
   const bits = strip.to - strip.from <= ENTRIES_HELD ? flagsOf(cluster, strip.from, strip.to) : new Uint16Array(0);
+  if (!forecast) for (const at of bits.keys()) bits[at] &= ~FORECAST_DUPLICATE;
   const remote = cluster !== watched.subject && topic !== undefined;
   const cursor = topic?.subscriptions?.[watched.subscription];
   return {
@@ -84,7 +85,7 @@ function layLane(state, watched, cluster, { plane, shown, units, flagsOf }) {
     store,
     cursor,
     pins: pinsOf(plane, { strip, cursor, topic }, cluster === watched.subject),
-    stretches: bits.length && remote ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
+    stretches: bits.length && remote && forecast ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
     state: state.view.clusters[cluster]?.state ?? "gone",
   };
 }

@@ -5,10 +5,10 @@ import { element, setText } from "../../../render/dom.js";
 import { indexOf, parsePosition } from "../model/positions.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 
-/** From a strip to the sentence: the flags of replicators are between, px at scale 1. */
-const AWAY_PX = 22;
-/** Widest sentence in one line, px at scale 1; on a turned picture as wide as the room between two logs. */
-const WIDEST_PX = 460;
+/** From a strip to the sentence: flags of replicators and labels are between, px at scale 1. */
+const AWAY_PX = 44;
+/** Room for the longest sentence in one line, px at scale 1. On a turned picture a sentence is as wide as the room between two logs. */
+const WIDEST_PX = 640;
 const GAP_PX = 8;
 
 /** @param {Document} document @param {HTMLElement} stage */

@@ -70,7 +70,7 @@ export function makeStage(document, root, on, tiles) {
       const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq, [...(chosen?.marks ?? [])], prediction && JSON.stringify(prediction), explained && JSON.stringify(explained)].join("|");
       if (key === drawn) return;
       drawn = key;
-      scene = makeScene(state, watched, { width, room, scale: theme.scale, window, large: explained?.large });
+      scene = makeScene(state, watched, { width, room, scale: theme.scale, window, large: explained?.large, forecast: explained?.forecast });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
       paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen, prediction });
