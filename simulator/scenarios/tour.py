@@ -159,7 +159,7 @@ class _Steps:
         _check_length(self.reader, members["title"], f"{path}.title", limits.TOUR_TITLE_CHARACTERS)
         _check_length(self.reader, members["text"], f"{path}.text", limits.TOUR_TEXT_CHARACTERS)
         self._check_text(members["text"], f"{path}.text", f"{values['title']} {values['text']}", when)
-        return TourStep(**values, **read)
+        return TourStep(**values, when=when, ask=ask, note=note)
 
     def _when(self, node: Node, path: str) -> TourCondition | None:
         own = [key.name for key in WHEN_KEYS]

@@ -158,12 +158,17 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
   const { earlier, later } = timed; // while a story is open, the two keys move through its steps
   const steps = { earlier: () => story.acts.previousStep() || earlier(), later: () => story.acts.nextStep() || later() };
+  /** A key of the section below the logs shows it, if the tour has not. */
+  const wholeFirst = (act) => () => {
+    tour.showWhole();
+    act();
+  };
   /** On a tour the arrow keys and those of presenter remotes go from step to step. */
   const touring = {
     step: () => tour.acts.next() || controls.acts.step(),
     stepBack: () => tour.acts.previous() || controls.acts.stepBack(),
-    nextPanel: () => void tour.showWhole() || panels.acts.nextPanel(),
-    toTime: () => void tour.showWhole() || panels.acts.toTime(),
+    nextPanel: wholeFirst(panels.acts.nextPanel),
+    toTime: wholeFirst(panels.acts.toTime),
     tourNext: Object.assign(() => void tour.acts.next(), { offered: tour.isOpen }),
     tourPrevious: Object.assign(() => void tour.acts.previous(), { offered: tour.isOpen }),
   };

@@ -13,9 +13,7 @@ import { makePositionField } from "./tour_position.js";
  */
 export function makeTourBar(document, bar, on) {
   const parts = makePartsShown(bar, on.onRoom);
-  const [onward, leave] = ["tour-onward", "tour-leave"].map((act) => required(bar, `button[data-act=${act}]`));
-  const others = required(bar, "a[data-part=tour-others]");
-  let following = null; // the tour that follows this one
+  const end = makeEnd(bar);
   const [name, count, title, text, revealed, status, pips] = ["name", "count", "title", "text", "revealed", "status", "pips"].map((part) => required(bar, `[data-part=tour-${part}]`));
   const next = required(bar, "button[data-act=tour-next]");
   const previous = required(bar, "button[data-act=tour-previous]");
@@ -23,11 +21,10 @@ export function makeTourBar(document, bar, on) {
   return {
     ...makeQuestionOf(bar, on),
     begin(tour) {
-      following = tour.next ?? null;
+      end.begin(tour);
       parts.begin();
       setText(name, tour.title);
-      const buttonOf = (step, at) => element(document, "button", { type: "button", "aria-label": `Step ${at + 1}: ${step.title}`, title: step.title, onclick: () => on.step(at) });
-      pips.replaceChildren(...tour.steps.map((step, at) => element(document, "li", {}, [buttonOf(step, at)])));
+      pips.replaceChildren(...tour.steps.map((step, at) => pipOf(document, step, at, on.step)));
     },
     /**
      * @param {import("../model/tour.js").TourStep[]} steps
@@ -39,18 +36,13 @@ export function makeTourBar(document, bar, on) {
       setText(title, steps[at].title);
       setText(revealed, answer);
       revealed.hidden = !answer;
-      const { note, terms, at_us } = steps[at];
-      text.replaceChildren(...cutAtTerms(steps[at].text, terms).map((part) => (typeof part === "string" ? part : termLink(document, part.text, part.label))));
+      const { note, at_us } = steps[at];
+      text.replaceChildren(...linkedText(document, steps[at]));
       parts.show(steps, at);
       on.explain({ note: note && { ...note, at_us }, ...parts.picture() });
-      showEnd(at === steps.length - 1);
+      end.show(at === steps.length - 1);
       previous.disabled = at === 0;
-      [...pips.children].forEach((pip, number) => {
-        pip.classList.toggle("past", number < at);
-        const button = required(pip, "button");
-        if (number === at) button.setAttribute("aria-current", "step");
-        else button.removeAttribute("aria-current");
-      });
+      [...pips.children].forEach((pip, number) => markPip(pip, number, at));
     },
     /** @param {string} answer the answer to the question of the step before, when more of the run is known */
     reveal: (answer) => setText(revealed, answer),
@@ -74,15 +66,42 @@ export function makeTourBar(document, bar, on) {
       on.explain(null);
     },
   };
+}
 
-  /** The last step leads to the next tour, and its button ends this one. */
-  function showEnd(last) {
-    leave.hidden = last;
-    onward.hidden = !last || following === null;
-    others.hidden = !last || following !== null;
-    next.classList.toggle("action", onward.hidden);
-    if (following) setText(onward, `Next tour: ${following.title}`);
-  }
+/** The text of a step, whose terms are links to the glossary. */
+const linkedText = (document, { text, terms }) => cutAtTerms(text, terms).map((part) => (typeof part === "string" ? part : termLink(document, part.text, part.label)));
+
+/** The mark of a step, which leads to it. */
+function pipOf(document, { title }, at, onStep) {
+  return element(document, "li", {}, [element(document, "button", { type: "button", "aria-label": `Step ${at + 1}: ${title}`, title, onclick: () => onStep(at) })]);
+}
+
+function markPip(pip, number, at) {
+  pip.classList.toggle("past", number < at);
+  const button = required(pip, "button");
+  if (number === at) button.setAttribute("aria-current", "step");
+  else button.removeAttribute("aria-current");
+}
+
+/** The buttons of the last step: they lead to the next tour or to all tours, and end this one. */
+function makeEnd(bar) {
+  const [onward, leave, next] = ["tour-onward", "tour-leave", "tour-next"].map((act) => required(bar, `button[data-act=${act}]`));
+  const others = required(bar, "a[data-part=tour-others]");
+  let following = null; // the tour that follows this one
+
+  return {
+    begin(tour) {
+      following = tour.next ?? null;
+      if (following) setText(onward, `Next tour: ${following.title}`);
+    },
+    /** @param {boolean} last whether the last step is shown */
+    show(last) {
+      leave.hidden = last;
+      onward.hidden = !last || following === null;
+      others.hidden = !last || following !== null;
+      next.classList.toggle("action", onward.hidden);
+    },
+  };
 }
 
 /** The parts of the page that a tour shows: named in an attribute of the page, which the stylesheet reads. */

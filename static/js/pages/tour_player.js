@@ -80,7 +80,9 @@ export function makeTourPlayer(parts) {
     /** The step for the pages that follow this one. @returns {import("../model/presentation.js").Shown["tour"]} */
     shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held), whole: view.isWhole() },
     /** Shows the parts of the page that the step does not show, before one of them is used by a key. */
-    showWhole: () => held.open !== null && view.setWhole(true),
+    showWhole() {
+      if (held.open) view.setWhole(true);
+    },
     /** Shows the presenter's step, or none. @param {import("../model/presentation.js").Shown["tour"]} place */
     follow(place) {
       if (held.open) return;

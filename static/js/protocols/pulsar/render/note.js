@@ -11,8 +11,31 @@ const AWAY_PX = 44;
 const WIDEST_PX = 640;
 const GAP_PX = 8;
 
+/**
+ * How a tour has the picture shown, and its sentence in it.
+ * @param {Document} document
+ * @param {HTMLElement} stage
+ * @param {() => void} onChange requests a redraw
+ */
+export function makeExplained(document, stage, onChange) {
+  const note = makeNote(document, stage);
+  /** @type {import("../../../pages/protocol_view.js").Explained | null} */
+  let shown = null;
+  return {
+    /** @param {import("../../../pages/protocol_view.js").Explained | null} next */
+    explain(next) {
+      shown = next && { ...shown, ...next };
+      onChange();
+    },
+    key: () => shown && JSON.stringify(shown),
+    /** For the scene. */
+    given: () => ({ large: shown?.large, forecast: shown?.forecast }),
+    update: (scene, state) => note.update(scene, state, shown?.note ?? null),
+  };
+}
+
 /** @param {Document} document @param {HTMLElement} stage */
-export function makeNote(document, stage) {
+function makeNote(document, stage) {
   const box = element(document, "p.note", { "data-part": "note", hidden: true });
   const line = element(document, "i.note-line", { "aria-hidden": "true", hidden: true });
   stage.append(line, box);
