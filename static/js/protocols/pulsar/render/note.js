@@ -1,14 +1,16 @@
 /** Places the sentence of a tour beside the entry that it explains, with a line from one to the other. */
 
-import { FLAG_LEVELS, FLAG_PX, FLAG_STEP_PX, xOf, yOf } from "../../../layout/plane.js";
+import { FLAG_LEVELS, FLAG_PX, FLAG_STEP_PX, WORDS_PX, xOf, yOf } from "../../../layout/plane.js";
 import { element, setText } from "../../../render/dom.js";
 import { indexOf, parsePosition } from "../model/positions.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 
-/** From a strip to the sentence: flags of replicators and labels are between, px at scale 1. */
-const AWAY_PX = 44;
-/** Room for the longest sentence in one line, px at scale 1. On a turned picture a sentence is as wide as the room between two logs. */
-const WIDEST_PX = 640;
+/** From a strip to the sentence, px at scale 1: flags of replicators and labels are between where there is room for them. */
+const [AWAY_PX, NEAREST_PX] = [44, 8];
+/** Height of the sentence, px at scale 1. */
+const HIGH_PX = 22;
+/** On a turned picture a sentence is as wide as the room between two logs; in less room than this there is none, px. */
+const NARROWEST_PX = 80;
 const GAP_PX = 8;
 
 /**
@@ -53,11 +55,14 @@ function makeNote(document, stage) {
 
   /** Above the strip, ending near its newest entry. */
   function above(plane, { lane, along }) {
-    const bottom = yOf(plane, lane, along, 0) - AWAY_PX * plane.scale;
+    const at = plane.lanes.indexOf(lane);
+    const free = at === 0 ? lane.base : lane.base - plane.lanes[at - 1].base - plane.cell - WORDS_PX * plane.scale;
+    const away = Math.max(NEAREST_PX * plane.scale, Math.min(AWAY_PX * plane.scale, free - HIGH_PX * plane.scale));
+    const bottom = yOf(plane, lane, along, 0) - away;
     const x = xOf(plane, lane, along, 0);
-    const right = Math.max(0, Math.min(plane.width - x - GAP_PX, plane.width - plane.a0 - WIDEST_PX * plane.scale));
-    put(box, { left: "auto", right: `${right}px`, top: "auto", bottom: `${plane.height - bottom}px`, width: "auto", maxWidth: `${WIDEST_PX * plane.scale}px`, textAlign: "right" });
-    put(line, { left: `${x}px`, top: `${bottom}px`, width: "0", height: `${AWAY_PX * plane.scale - 3}px` });
+    put(box, { right: "auto", top: "auto", bottom: `${plane.height - bottom}px`, width: "max-content", maxWidth: "none", textAlign: "left" });
+    put(box, { left: `${Math.max(plane.a0, x + GAP_PX - box.offsetWidth)}px` });
+    put(line, { left: `${x}px`, top: `${bottom}px`, width: "0", height: `${away - 3}px` });
   }
 
   /** Beside the strip: towards the middle of the picture. */
@@ -67,6 +72,7 @@ function makeNote(document, stage) {
     const edge = xOf(plane, lane, along, last ? plane.cell : 0) + (last ? -GAP_PX : Math.min(flags, plane.flags + GAP_PX));
     const side = last ? { left: "auto", right: `${plane.width - edge}px`, textAlign: "right" } : { left: `${edge}px`, right: "auto", textAlign: "left" };
     const room = plane.width / plane.lanes.length - plane.cell - plane.flags - 2 * GAP_PX;
+    box.hidden = line.hidden = room < NARROWEST_PX;
     put(box, { ...side, top: "auto", bottom: `${plane.height - along + GAP_PX}px`, width: "max-content", maxWidth: `${room}px` });
     put(line, { left: `${last ? edge - room / 2 : xOf(plane, lane, along, 0)}px`, top: `${along - GAP_PX / 2}px`, width: `${last ? room / 2 + GAP_PX : edge - xOf(plane, lane, along, 0) + GAP_PX}px`, height: "0" });
   }
