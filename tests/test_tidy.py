@@ -127,7 +127,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "checks": ("checks", "protocols", "scenarios", "trace"),
     "story": ("story", "counting", "trace"),
     "views": ("views", "system", "protocols"),
-    "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world"),
+    "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world", "protocols"),
     "experiments": (
         *("experiments", "world", "branch", "protocols"),
         *("scenarios", "system", "counting", "kernel", "trace"),

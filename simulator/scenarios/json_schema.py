@@ -30,7 +30,7 @@ from simulator.scenarios.names import LINK, NAME_PATTERN
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.strategies import STRATEGY_NAMES
-from simulator.scenarios.tour import ASK_KEYS, STEP_KEYS, TOUR_KEYS, WHEN_KEYS
+from simulator.scenarios.tour import ASK_KEYS, NOTE_KEYS, STEP_KEYS, TOUR_KEYS, WHEN_KEYS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -116,7 +116,7 @@ def _tour() -> dict[str, Any]:
     when["description"] = "an event: its type, the values of its columns, and which of them"
     events = {name: None for declared in DECLARED.values() for name in declared.columns_of_events()}
     when["properties"]["type"]["x-words"] = list(events)
-    step["properties"] |= {"when": when, "ask": _object(ASK_KEYS)}
+    step["properties"] |= {"when": when, "note": _object(NOTE_KEYS), "ask": _object(ASK_KEYS)}
     step["oneOf"] = [{"required": ["at"]}, {"required": ["when"]}]
     made = _object(TOUR_KEYS)
     made["description"] = "a guided tour, which changes nothing in the run"

@@ -314,6 +314,8 @@ NAME = Kind("name", _name_schema, _read_name)
 
 TEXT: Callable[[Key], dict[str, Any]] = lambda key: {"type": ["string", "number"]}  # noqa: E731
 """The JSON Schema of a text; a text of digits is a number in YAML."""
+CHOICE = Kind("one of the choices", lambda key: {"enum": list(key.choices)}, _read_choice)
+
 KINDS: dict[str, Kind] = {
     "text": Kind("text", TEXT, read_text),
     "name": NAME,
@@ -324,7 +326,8 @@ KINDS: dict[str, Kind] = {
     ),
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
-    "choice": Kind("one of the choices", lambda key: {"enum": list(key.choices)}, _read_choice),
+    "choice": CHOICE,
+    "choices": list_of(CHOICE, "a list of the choices"),
     "duration": DURATION,
     "size": SIZE,
     "bandwidth": BANDWIDTH,

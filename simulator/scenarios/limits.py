@@ -75,6 +75,9 @@ TOUR_TITLE_CHARACTERS = 60
 TOUR_TEXT_CHARACTERS = 400
 """Longest text of a step: three sentences, which fit the bar without hiding the picture."""
 
+TOUR_NOTE_CHARACTERS = 80
+"""Longest note beside an entry of the picture: one line on a wide page, four on a phone."""
+
 TOUR_QUESTION_CHARACTERS = 160
 """Longest question of a step, and longest unit of its answer."""
 

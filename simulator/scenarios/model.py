@@ -86,6 +86,15 @@ class TourCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class TourNote:
+    """A sentence beside an entry of a log; `position` is a placeholder that the run fills."""
+
+    text: str
+    cluster: str
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
 class TourQuestion:
     """A question that a step asks; `answer` is a placeholder that the run fills."""
 
@@ -106,6 +115,8 @@ class TourStep:
     when: TourCondition | None = None
     highlight: str = ""
     panel: str = ""
+    note: TourNote | None = None
+    show: tuple[str, ...] = ()  # parts of the page that are shown from this step on
     ask: TourQuestion | None = None
 
 
@@ -116,6 +127,7 @@ class Tour:
     title: str
     minutes: int
     steps: tuple[TourStep, ...]
+    next: str = ""  # the scenario whose tour follows
 
 
 _SECTION_NAMES: dict[str, None] = {}

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.scenarios import limits
+from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, KINDS, Reading
-from simulator.scenarios.model import Tour, TourCondition, TourQuestion, TourStep
+from simulator.scenarios.model import Tour, TourCondition, TourNote, TourQuestion, TourStep
 from simulator.scenarios.names import MESSAGE
 from simulator.scenarios.problems import Suggestion, suggestion
 from simulator.scenarios.tree import Node
@@ -23,13 +24,18 @@ from simulator.scenarios.tree import Node
 TOUR_KEYS = (
     Key("title", "text", "name of the tour", required=True),
     Key("minutes", "integer", "how long it takes", required=True, minimum=1, maximum=limits.TOUR_MINUTES_MAX),
+    Key("next", "name", "the built-in scenario whose tour the last step offers"),
 )
+PAGE_PARTS = ("forecast", "overview", "legend", "side", "time", "tabs", "controls")
+"""The parts of the lab page that a tour may show step by step."""
+
 STEP_KEYS = (
     Key("title", "text", "heading of the step", required=True),
     Key("text", "text", "one to three sentences, with placeholders", required=True),
     Key("at", "duration", "the instant at which playback stops", attribute="at_us"),
     Key("highlight", "text", "a message (`shop/15`), or `none`; by default the event of `when`"),
     Key("panel", "name", "the panel under the logs that is shown, as in `?panel=name`"),
+    Key("show", "choices", "parts of the page that are shown from this step on", choices=PAGE_PARTS),
 )
 WHEN_KEYS = (
     Key("type", "text", "event type (`docs/trace.md`)", required=True),
@@ -41,6 +47,11 @@ WHEN_KEYS = (
         minimum=1,
         maximum=limits.TOUR_NUMBER_MAX,
     ),
+)
+NOTE_KEYS = (
+    Key("text", "text", "a short sentence, with placeholders", required=True),
+    Key("cluster", "name", "the cluster in whose log the position lies", required=True),
+    Key("position", "text", "a placeholder without braces, such as `row.to_position`", required=True),
 )
 ASK_KEYS = (
     Key("question", "text", "what the learner predicts before playback continues", required=True),
@@ -112,7 +123,12 @@ def read_tour(node: Node | None, reader: Reading, events: Events, settings: Iter
             at_key=True,
         )
     _check_length(reader, node.value["title"], "tour.title", limits.TOUR_TITLE_CHARACTERS)
-    return Tour(head["title"], head["minutes"], tuple(found_steps))
+    following = head.get("next", "")
+    if following and following not in scenario_names():
+        what, right = f'there is no built-in scenario "{following}"', suggestion(following, scenario_names())
+        reader.fail(node.value["next"], "tour.next", what, right, "unknown-name")
+        return None
+    return Tour(head["title"], head["minutes"], tuple(found_steps), following)
 
 
 class _Steps:
@@ -123,7 +139,7 @@ class _Steps:
         self._last_us = 0
 
     def step(self, node: Node, path: str) -> TourStep | None:
-        values = self.reader.members(_without(node, ("when", "ask")), STEP_KEYS, path)
+        values = self.reader.members(_without(node, ("when", "ask", "note")), STEP_KEYS, path)
         if values is BAD:
             return None
         members = node.value or {}
@@ -133,18 +149,17 @@ class _Steps:
             self.reader.fail(node, path, what, "give one of at: 12s and when: {type: …}")
             return None
         ask = self._ask(members["ask"], f"{path}.ask", when) if "ask" in members else None
-        if ("when" in members and when is None) or ("ask" in members and ask is None):
+        note = self._note(members["note"], f"{path}.note", when) if "note" in members else None
+        read = {"when": when, "ask": ask, "note": note}
+        if any(name in members and found is None for name, found in read.items()):
             return None
         if "at" in members:
             self._check_order(members["at"], f"{path}.at", values["at_us"])
         self._check_highlight(members.get("highlight"), f"{path}.highlight", values.get("highlight"))
         _check_length(self.reader, members["title"], f"{path}.title", limits.TOUR_TITLE_CHARACTERS)
         _check_length(self.reader, members["text"], f"{path}.text", limits.TOUR_TEXT_CHARACTERS)
-        for placeholder in placeholders(f"{values['title']} {values['text']}"):
-            self._check_placeholder(members["text"], f"{path}.text", placeholder, when)
-        if re.search(r"[{}]", PLACEHOLDER.sub("", values["title"] + values["text"])):
-            self.reader.fail(members["text"], f"{path}.text", "has a single brace", "write {placeholder}")
-        return TourStep(**values, when=when, ask=ask)
+        self._check_text(members["text"], f"{path}.text", f"{values['title']} {values['text']}", when)
+        return TourStep(**values, when=when, ask=ask, note=note)
 
     def _when(self, node: Node, path: str) -> TourCondition | None:
         own = [key.name for key in WHEN_KEYS]
@@ -183,13 +198,34 @@ class _Steps:
                 _check_length(self.reader, node.value[name], f"{path}.{name}", most)
         return TourQuestion(**values)
 
+    def _check_text(self, node: Node, path: str, text: str, when: TourCondition | None) -> None:
+        for placeholder in placeholders(text):
+            self._check_placeholder(node, path, placeholder, when)
+        if re.search(r"[{}]", PLACEHOLDER.sub("", text)):
+            self.reader.fail(node, path, "has a single brace", "write {placeholder}")
+
+    def _note(self, node: Node, path: str, when: TourCondition | None) -> TourNote | None:
+        values = self.reader.members(node, NOTE_KEYS, path)
+        if values is BAD:
+            return None
+        self._check_placeholder(node.value["position"], f"{path}.position", values["position"], when)
+        self._check_site(node, path, values["cluster"])
+        self._check_text(node.value["text"], f"{path}.text", values["text"], when)
+        _check_length(self.reader, node.value["text"], f"{path}.text", limits.TOUR_NOTE_CHARACTERS)
+        return TourNote(**values)
+
     def _check_cluster(self, node: Node, path: str, values: dict[str, Any]) -> None:
-        sites, cluster = self.reader.names.sites, values.get("cluster")
+        cluster = values.get("cluster")
         if (values.get("kind") == "position") != (cluster is not None):
             what = "asks for a position" if cluster is None else "asks for a number"
             right = "name the cluster in whose log it lies" if cluster is None else "leave cluster out"
             self.reader.fail(node, path, what, right, at_key=True)
-        elif cluster is not None and cluster not in sites:
+        elif cluster is not None:
+            self._check_site(node, path, cluster)
+
+    def _check_site(self, node: Node, path: str, cluster: str) -> None:
+        sites = self.reader.names.sites
+        if cluster not in sites:
             self.reader.fail(
                 node.value["cluster"],
                 f"{path}.cluster",
@@ -244,8 +280,7 @@ def placeholders(text: str) -> list[str]:
 
 def write_tour(tour: Tour) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The tour as written in a file: its own keys, and the steps."""
-    head = {key.name: getattr(tour, key.field) for key in TOUR_KEYS}
-    return head, [_written_step(step) for step in tour.steps]
+    return _written(TOUR_KEYS, tour), [_written_step(step) for step in tour.steps]
 
 
 def _written_step(step: TourStep) -> dict[str, Any]:
@@ -253,6 +288,8 @@ def _written_step(step: TourStep) -> dict[str, Any]:
     if step.when is not None:
         number = {} if step.when.number == 1 else {"number": step.when.number}
         written["when"] = {"type": step.when.type, **step.when.fields, **number}
+    if step.note is not None:
+        written["note"] = _written(NOTE_KEYS, step.note)
     if step.ask is not None:
         written["ask"] = _written(ASK_KEYS, step.ask)
     return written
@@ -261,7 +298,9 @@ def _written_step(step: TourStep) -> dict[str, Any]:
 def _written(keys: Sequence[Key], thing: Any) -> dict[str, Any]:
     found = {key.name: (key, getattr(thing, key.field)) for key in keys}
     return {
-        name: KINDS[key.kind].write(value) for name, (key, value) in found.items() if value not in (None, "")
+        name: KINDS[key.kind].write(value)
+        for name, (key, value) in found.items()
+        if value not in (None, "", ())
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.scenarios import limits
-from simulator.scenarios.tour import ASK_KEYS, STEP_KEYS, TOUR_KEYS, WHEN_KEYS
+from simulator.scenarios.tour import ASK_KEYS, NOTE_KEYS, PAGE_PARTS, STEP_KEYS, TOUR_KEYS, WHEN_KEYS
 
 TOUR = """\
 ## `tour`
@@ -40,6 +40,14 @@ Numbers of the run are placeholders, which the run fills in: `{{at}}`, the step'
 so far; `{{forecast.billing.us-east.duplicates}}`, the forecast at that instant; `{{setting.NAME}}`, a
 broker setting. Durations get their unit, a list its length. The answer to a question is a number or, with
 `kind: position`, a position in the log of `cluster`, which the page lets the learner click.
+
+A tour whose steps have `show` begins with the logs, the cursors and its own text; each part of the page
+appears at the step that names it and stays: {parts}. `forecast` is what the page says of duplicates:
+headline, figures and curve. A step with `panel` shows `time` in any case. The viewer can show the whole page
+at any step. Without `show` in any step the whole page is shown from the beginning. `note` is drawn beside
+an entry of a log, with at most {note} characters. `next` names the built-in scenario whose tour the last
+step offers. The first occurrence of a term of the protocol's glossary in each text is a link to its entry.
+
 A test plays the tour of every built-in scenario and checks every number in its texts.
 """
 
@@ -48,6 +56,8 @@ TOUR_LIMITS = {
     "steps_max": limits.TOUR_STEPS_MAX,
     "title": limits.TOUR_TITLE_CHARACTERS,
     "text": limits.TOUR_TEXT_CHARACTERS,
+    "note": limits.TOUR_NOTE_CHARACTERS,
+    "parts": ", ".join(f"`{name}`" for name in PAGE_PARTS),
     "question": limits.TOUR_QUESTION_CHARACTERS,
 }
 
@@ -55,6 +65,7 @@ TOUR_TABLES = (
     ("The tour", TOUR_KEYS),
     ("A step", STEP_KEYS),
     ("Its `when`, beside columns of the event", WHEN_KEYS),
+    ("Its `note`", NOTE_KEYS),
     ("Its `ask`", ASK_KEYS),
 )
 """The tables of keys, with the words before each."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import Scenario, Tour, TourCondition, TourStep
 from simulator.scenarios.names import MESSAGE
 from simulator.tours.filling import Figures, TourError
+from simulator.tours.terms import terms_in
 from simulator.trace.trace import Trace
 from simulator.variants import Variant
 from simulator.what_if import Rerun
@@ -29,8 +31,10 @@ class ResolvedStep:
     """A step as a page plays it.
 
     `slow_from_us` is the instant from which playback is slow: that of the first cause of its event shortly
-    before it. `row` is the event, None for a step at an instant. `ask` holds question, kind, unit, answer and
-    cluster.
+    before it. `row` is the event, None for a step at an instant. `note` holds text, cluster and position of
+    the sentence in the picture. `show` has the parts of the page that are shown from this step on. `terms`
+    are words of the text that are in the glossary, each as written and as the glossary's label. `ask` holds
+    question, kind, unit, answer and cluster.
     """
 
     title: str
@@ -41,6 +45,9 @@ class ResolvedStep:
     row: dict[str, Any] | None
     message: tuple[str, int] | None
     panel: str
+    note: dict[str, str] | None
+    show: tuple[str, ...]
+    terms: list[tuple[str, str]]
     ask: dict[str, Any] | None
 
 
@@ -103,15 +110,23 @@ def _resolved(
             "cluster": ask.cluster,
         }
     named = MESSAGE.fullmatch(step.highlight)
+    note = None
+    if step.note is not None:
+        position = figures.shown(step.note.position)
+        note = {"text": figures.filled(step.note.text), "cluster": step.note.cluster, "position": position}
+    text = figures.filled(step.text)
     return ResolvedStep(
         title=figures.filled(step.title),
-        text=figures.filled(step.text),
+        text=text,
         at_us=at_us,
         slow_from_us=at_us if row is None else slow_from_us(world.trace, row),
         seq=None if row is None or step.highlight else row["seq"],
         row=row,
         message=(named[1], int(named[2])) if named else None,
         panel=step.panel,
+        note=note,
+        show=step.show,
+        terms=terms_in(text, protocol_of(world.scenario).terms),
         ask=asked,
     )
 

@@ -96,6 +96,9 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     for page in (first, second):
         wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {instant_of(own)}")
 
+    for page in (own, first, second):
+        expect(page.get_by_role("tab", name="Admin")).to_be_hidden()
+    own.get_by_role("button", name="Whole page").press("Enter")
     own.get_by_role("tab", name="Admin").click()
     expect(first.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
     line = own.locator(f".event[data-seq='{own.locator('.event').first.get_attribute('data-seq')}']")

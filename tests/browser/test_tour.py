@@ -164,3 +164,119 @@ def test_a_viewer_is_told_why_the_tour_does_not_start(lab, make_lab):
         "Only the owner can play the tour"
     )
     assert viewer.troubles == []
+
+
+PARTS = {
+    "forecast": ".ask",
+    "side": "[data-part=side]",
+    "time": "[data-part=time]",
+    "tabs": "[data-part=tabs]",
+    "controls": ".transport .bar",
+    "overview": "canvas[data-part=overview]",
+    "legend": "[data-part=legend]",
+}
+SHOWN = """(parts) => Object.entries(parts).filter(([, selector]) => {
+  const box = document.querySelector(selector).getBoundingClientRect();
+  return box.width > 0 && box.height > 0;
+}).map(([name]) => name)"""
+
+
+def shown(lab) -> set[str]:
+    """The parts of the page that are on it now."""
+    return set(lab.at_rest().page.evaluate(SHOWN, PARTS))
+
+
+def go_to(lab, number: int) -> None:
+    lab.page.get_by_role("button", name=f"Step {number}: ").press("Enter")
+    reached(lab, number)
+
+
+def test_the_first_tour_begins_with_the_logs_and_parts_appear_with_their_steps(lab):
+    assert shown(lab) == set(PARTS)
+    start(lab)
+    reached(lab, 1)
+    assert shown(lab) == set()
+    note = lab.page.locator("[data-part=note]")
+    expect(note).to_have_text("the first message, stored at 1234:0")
+    stage, box = lab.page.locator("[data-part=stage]").bounding_box(), note.bounding_box()
+    assert stage["x"] <= box["x"] and box["x"] + box["width"] <= stage["x"] + stage["width"]
+    go_to(lab, ASKED)
+    assert shown(lab) == {"time", "forecast"}
+    expect(note).to_be_hidden()
+    go_to(lab, 9)
+    assert shown(lab) == {"time", "forecast", "controls", "legend", "side"}
+    go_to(lab, STEPS)
+    assert shown(lab) == set(PARTS)
+    go_to(lab, 2)
+    assert shown(lab) == set(), "also on the way back"
+
+
+def test_the_whole_page_is_shown_on_request_and_after_the_tour(lab):
+    start(lab)
+    reached(lab, 1)
+    whole = lab.page.get_by_role("button", name="Whole page")
+    whole.press("Enter")
+    assert shown(lab) == set(PARTS)
+    expect(whole).to_have_attribute("aria-pressed", "true")
+    go_to(lab, 2)
+    assert "side" in shown(lab), "also at the next step"
+    whole.press("Enter")
+    assert shown(lab) == set()
+    lab.page.get_by_role("button", name="Leave tour").press("Enter")
+    assert shown(lab) == set(PARTS)
+    expect(lab.page.locator("[data-part=note]")).to_be_hidden()
+
+
+def test_a_key_of_a_hidden_part_shows_the_whole_page(lab):
+    start(lab)
+    reached(lab, 1)
+    lab.page.keyboard.press("p")
+    assert "tabs" in shown(lab)
+
+
+def test_terms_of_a_step_open_the_glossary(lab):
+    start(lab)
+    reached(lab, 1)
+    lab.page.keyboard.press("ArrowRight")
+    reached(lab, 2)
+    go_to(lab, 4)
+    terms = lab.page.locator("[data-part=tour-text] a.term")
+    assert terms.all_inner_texts() == ["cursor", "mark-delete position", "acked", "delivered", "region"]
+    with lab.page.context.expect_page() as opened:
+        terms.nth(1).click()
+    opened.value.wait_for_url("**/glossary/#mark-delete-position")
+
+
+def test_duplicates_that_the_tour_does_not_mention_are_nowhere_on_the_page(make_lab):
+    lab = make_lab("two-regions", reduced_motion="reduce").open()
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}#tour=11")
+    expect(lab.page.locator("[data-part=tour-status]")).to_have_text("")
+    parts = shown(lab)
+    assert "forecast" not in parts and "side" in parts
+    assert "duplicate" not in lab.page.locator("aside").inner_text()
+    expect(lab.page.locator(".curve-caption")).to_be_hidden()
+    assert lab.troubles == []
+
+
+def test_the_last_step_leads_to_the_next_tour_and_the_gallery_marks_what_is_done(lab):
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}#tour={STEPS}")
+    reached(lab, STEPS)
+    lab.page.get_by_role("button", name="Next tour: Markers in ten minutes").press("Enter")
+    lab.page.wait_for_url(lambda url: lab.made["id"] not in url)
+    expect(count_of(lab)).to_have_text("1 of 11")
+    expect(lab.page.locator("[data-part=tour-name]")).to_have_text("Markers in ten minutes")
+    lab.page.goto(lab.site.address)
+    tours = lab.page.get_by_role("region", name="Start here").get_by_role("listitem")
+    expect(tours.nth(0)).to_contain_text("5 min, 10 steps, done")
+    expect(tours.nth(1)).not_to_contain_text("done")
+    lab.page.get_by_role("button", name="Continue with tour 2: Markers in ten minutes").press("Enter")
+    expect(count_of(lab)).to_have_text("1 of 11")
+
+
+def test_a_tour_without_a_next_one_leads_to_all_tours(make_lab):
+    lab = make_lab("region-down", reduced_motion="reduce").open()
+    steps = lab.page.evaluate("() => failoverLab.getState().welcome.tour.steps")
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}#tour={steps}")
+    lab.page.get_by_role("link", name="All tours").press("Enter")
+    lab.page.wait_for_url("**/#start-here")
+    assert lab.troubles == []

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FAST_S, histogramOf, judged, partsOf, progressOf, readGuess, SLOW_S, tourFragment, tourPlaceOf } from "../../static/js/model/tour.js";
+import { cutAtTerms, FAST_S, histogramOf, judged, partsOf, partsShown, progressOf, readGuess, SLOW_S, tourFragment, tourPlaceOf } from "../../static/js/model/tour.js";
 
 const step = (at_us, slow_from_us = at_us) => ({ at_us, slow_from_us });
 
@@ -96,4 +96,19 @@ test("positions that cover the same messages share a bar, and are judged as the 
   const many = Array.from({ length: 15 }, (_, at) => [`1:${at + 10}`, at + 1]);
   const found = histogramOf(ask, many, { same }, false);
   assert.deepEqual([found.bars.length, found.others, found.bars[0].label], [12, 6, "1:13"]);
+});
+
+test("parts of the page that a step names stay, and a panel needs the section below the logs", () => {
+  const steps = [{ show: [], panel: "" }, { show: ["side"], panel: "" }, { show: ["tabs"], panel: "migration" }];
+  assert.deepEqual([0, 1, 2].map((at) => partsShown(steps, at)), [[], ["side"], ["side", "tabs", "time"]]);
+});
+
+test("a tour whose steps name no parts shows the whole page", () => {
+  assert.equal(partsShown([{ show: [], panel: "" }, { show: [], panel: "migration" }], 0), null);
+});
+
+test("a text is cut at its terms, in their order and at whole words", () => {
+  const cut = cutAtTerms("reentry of an entry: acked", [["entry", "entry"], ["acked", "acknowledged"]]);
+  assert.deepEqual(cut, ["reentry of an ", { text: "entry", label: "entry" }, ": ", { text: "acked", label: "acknowledged" }]);
+  assert.deepEqual(cutAtTerms("nothing here", [["entry", "entry"]]), ["nothing here"]);
 });

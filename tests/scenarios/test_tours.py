@@ -16,9 +16,10 @@ import pytest
 
 from simulator import Scenario, World, load_scenario, scenario_names
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.tour import PLACEHOLDER
+from simulator.scenarios.tour import PAGE_PARTS, PLACEHOLDER
 from simulator.tours import ResolvedStep, resolve
 from tests.scenarios.test_captions import NUMBER, WORDS, parsed
+from visualizer.pages.gallery import start_here
 
 NAMES = re.compile(r"[A-Za-z][\w-]*[-/]\d+|[A-Za-z]+\d+")
 QUANTITY = re.compile(r"\d[\d,]*(?:\.\d+)?\s?(?:ms|us|s|m|h)?\b")
@@ -55,7 +56,7 @@ def loose_numbers(scenario: Scenario) -> set[str]:
     texts = [
         part
         for step in scenario.tour.steps
-        for part in (step.title, step.text, step.ask and step.ask.question)
+        for part in (step.title, step.text, step.ask and step.ask.question, step.note and step.note.text)
     ]
     known = written_numbers(scenario) | {step.at_us for step in scenario.tour.steps}
     found = {
@@ -101,6 +102,76 @@ def test_the_texts_of_a_tour_are_short(name: str):
         sentences = [one for one in re.split(r"(?<=[.?!])\s+(?=[\w“])", step.text) if one]
         assert 1 <= len(sentences) <= 4, step.text
         assert step.text.endswith((".", "?")) and not step.title.endswith(".")
+
+
+def first_tours() -> list[str]:
+    """The scenarios of the tours for newcomers, in their order."""
+    return [tour["scenario"] for tour in start_here()]
+
+
+def test_the_first_tours_lead_from_one_to_the_next():
+    following = {name: load_scenario(name).tour.next for name in TOURS}
+    chain = first_tours()
+    assert len(chain) == 6 and len(set(chain)) == 6
+    assert [following[name] for name in chain] == [*chain[1:], ""]
+    assert {name for name, next_name in following.items() if next_name} == set(chain[:-1])
+
+
+@pytest.mark.parametrize("name", first_tours()[:3])
+def test_the_first_tours_begin_with_the_logs_alone(name: str):
+    steps = played(name)
+    assert len(set(steps[0].show)) <= 1 and sum(len(step.show) for step in steps) > 2
+    assert any(step.note for step in steps)
+    shown = [part for step in steps for part in step.show]
+    assert len(shown) == len(set(shown)), "each part appears once"
+
+
+@pytest.mark.parametrize("name", TOURS)
+def test_a_forecast_of_duplicates_appears_at_a_step_that_mentions_duplicates(name: str):
+    for step in played(name):
+        if "forecast" in step.show:
+            assert re.search(r"duplicate|failover", f"{step.text} {step.ask}"), step.title
+
+
+@pytest.mark.parametrize("name", TOURS)
+def test_a_note_is_beside_an_entry_of_its_log(name: str):
+    scenario = load_scenario(name)
+    assert scenario.tour is not None
+    for step in played(name):
+        assert step.note is None or re.fullmatch(r"\d+:\d+", step.note["position"]), step.title
+
+
+def test_the_page_knows_the_same_parts():
+    page = (ROOT / "static/js/model/tour.js").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"PAGE_PARTS = \[(.*?)\]", page)
+    assert re.findall(r'"(\w+)"', listed) == list(PAGE_PARTS)
+    sheet = (ROOT / "static/css/tour.css").read_text(encoding="utf-8")
+    assert set(re.findall(r":not\(\[data-shows~=(\w+)\]\)", sheet)) == set(PAGE_PARTS)
+
+
+def test_tour_two_says_why_the_end_of_a_snapshot_is_where_the_response_arrives():
+    """True of the rows: what us-east had at its answer is in us-west before the position of the response."""
+    world = World.from_scenario(load_scenario("two-regions"))
+    world.run()
+    (step,) = [step for step in played("two-regions") if step.title == "The snapshot"]
+    assert step.row is not None and "came after everything that us-east had sent before it" in step.text
+    trace = world.trace
+    (answer,) = [
+        row
+        for row in map(trace.row, trace.seqs(0, None, types=("snapshot.answered",)))
+        if (row["cluster"], row["snapshot"]) == ("us-west", step.row["snapshot"])
+    ]
+    assert (answer["ledger"], answer["entry"]) == (step.row["ledger"], step.row["entry"])
+    stored = [trace.row(seq) for seq in trace.seqs(0, None, types=("message.stored",))]
+    covered = {
+        row["sequence_id"]
+        for row in stored
+        if row["cluster"] == "us-east" and row["entry"] <= answer["to_entry"]
+    }
+    before = {
+        row["sequence_id"] for row in stored if row["cluster"] == "us-west" and row["entry"] < answer["entry"]
+    }
+    assert covered and covered <= before
 
 
 @pytest.mark.parametrize("name", TOURS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from simulator import ScenarioError, World, load_scenario_text
+from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios import limits
 from simulator.tours import TourError, resolve
 from simulator.tours.filling import duration
+from simulator.tours.terms import terms_in
 from simulator.variants import variants
 
 HEAD = """\
@@ -93,6 +95,27 @@ def finished(text: str) -> World:
         ("FrequencyMillis", "Frequency", "tour.steps[3].text", "there is no setting"),
         ("at: 1s,", "at: 1s, highlight: q/1,", "tour.steps[0].highlight", 'there is no producer "q"'),
         ("at: 1s,", "at: 1s, highlight: p1,", "tour.steps[0].highlight", '"p1" is no message'),
+        ("minutes: 3", "minutes: 3\n  next: nowhere", "tour.next", 'no built-in scenario "nowhere"'),
+        ("at: 1s,", "at: 1s, show: [sidebar],", "tour.steps[0].show[0]", "not one of the choices"),
+        ("at: 1s,", "at: 1s, show: [side, side],", "tour.steps[0].show[1]", "given twice"),
+        (
+            "at: 1s,",
+            "at: 1s, note: {text: x, cluster: c, position: now.x},",
+            "tour.steps[0].note.cluster",
+            "there is no cluster",
+        ),
+        (
+            "at: 1s,",
+            "at: 1s, note: {text: x, cluster: a, position: row.position},",
+            "tour.steps[0].note.position",
+            "needs an event",
+        ),
+        (
+            "at: 1s,",
+            f"at: 1s, note: {{text: {'x' * 81}, cluster: a, position: now.x}},",
+            "tour.steps[0].note.text",
+            "has 81 characters",
+        ),
         ("How many?", "x" * 161, "tour.steps[2].ask.question", "has 161 characters"),
         ('answer: "end.', 'answer: "finally.', "tour.steps[2].ask.answer", "is no placeholder"),
         ("unit: dup", "kind: position, unit: dup", "tour.steps[2].ask", "asks for a position"),
@@ -134,8 +157,18 @@ def test_a_question_in_the_last_step_is_refused():
     assert found[1] == "tour.steps[3].ask" and "is in the last step" in found[2]
 
 
-def test_the_canonical_text_holds_the_tour():
-    scenario = load_scenario_text(HEAD + TOUR)
+NOTED = TOUR.replace("minutes: 3", "minutes: 3\n  next: two-regions").replace(
+    '      text: "{row.message}',
+    "      show: [side, time]\n"
+    '      note: {text: "{row.message} in b", cluster: b, position: row.position}\n'
+    '      text: "{row.message}',
+)
+"""The tour with all that is optional in it."""
+
+
+@pytest.mark.parametrize("text", [TOUR, NOTED])
+def test_the_canonical_text_holds_the_tour(text: str):
+    scenario = load_scenario_text(HEAD + text)
     again = load_scenario_text(scenario.canonical_text)
     assert again == scenario and again.tour == scenario.tour is not None
 
@@ -189,6 +222,29 @@ def test_a_tour_that_does_not_fit_its_run_says_which_step(old: str, new: str, wo
     with pytest.raises(TourError) as caught:
         resolve(world, tour)
     assert words in str(caught.value)
+
+
+def test_a_note_names_the_entry_of_the_run_and_parts_of_the_page_are_kept():
+    world = finished(HEAD + NOTED)
+    tour = world.scenario.tour
+    assert tour is not None and tour.next == "two-regions"
+    one, two, *_ = resolve(world, tour)
+    assert (one.note, one.show) == (None, ())
+    assert two.row is not None and two.show == ("side", "time")
+    position = f"{two.row['ledger']}:{two.row['entry']}"
+    assert two.note == {"text": "p/11 in b", "cluster": "b", "position": position}
+
+
+def test_words_of_a_text_that_are_terms_are_found_once_each():
+    text = "The cursor of billing: its mark-delete position, in the log. Snapshots and the cursor wait in step 2."
+    found = terms_in(text, PROTOCOLS["pulsar"].terms)
+    assert found == [
+        ("cursor", "cursor"),
+        ("mark-delete position", "mark-delete position"),
+        ("Snapshots", "snapshot"),
+    ]
+    assert terms_in("It was acked, not cursory.", PROTOCOLS["pulsar"].terms) == [("acked", "acknowledged")]
+    assert terms_in("The mark-delete position", PROTOCOLS["emqx"].terms) == []
 
 
 def test_a_changed_scenario_has_no_tour():

@@ -72,10 +72,11 @@ def is_step(value: Any) -> bool:
 def _is_tour(value: Any) -> bool:
     return (
         isinstance(value, dict)
-        and {"step", "asks"} <= set(value) <= {"step", "asks", "reveals"}
+        and {"step", "asks"} <= set(value) <= {"step", "asks", "reveals", "whole"}
         and is_step(value["step"])
         and isinstance(value["asks"], bool)
         and (value.get("reveals") is None or is_step(value["reveals"]))
+        and isinstance(value.get("whole", False), bool)
     )
 
 

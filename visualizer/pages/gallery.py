@@ -23,11 +23,8 @@ from visualizer.questions.questions import refusal
 FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
 """The scenarios recommended first; the others follow by title."""
 
-START_HERE = (
-    *("periodic-snapshots", "two-regions", "three-regions"),
-    *("ack-hole-delayed-message", "slow-consumer-oldest-first", "tenant-moves"),
-)
-"""The tours for newcomers, in the order in which they build on each other."""
+FIRST_TOUR = "periodic-snapshots"
+"""The scenario of the first tour for newcomers; the `next` of each tour names the one that builds on it."""
 
 
 @require_safe
@@ -53,8 +50,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
         {
             "scenarios": shown,
             "families": sections,
-            "first": FIRST[0],
-            "start_here": [_tour_shown(builtin_scenario(name)) for name in START_HERE],
+            "start_here": start_here(),
             **recordings_shown(),
         },
     )
@@ -105,6 +101,17 @@ def recordings_shown() -> dict[str, list[dict[str, Any]]]:
             }
         )
     return {"recordings": cards, "unusable": unusable}
+
+
+def start_here() -> list[dict[str, Any]]:
+    """The tours for newcomers, in the order in which they build on each other."""
+    found: dict[str, dict[str, Any]] = {}
+    name = FIRST_TOUR
+    while name and name not in found:
+        scenario = builtin_scenario(name)
+        found[name] = _tour_shown(scenario)
+        name = scenario.tour.next
+    return list(found.values())
 
 
 def _tour_shown(scenario: Any) -> dict[str, Any]:

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from visualizer.labs.definitions import builtin_scenario
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
 from visualizer.live.wire import Refused
+
+
+def _next(name: str) -> dict[str, Any] | None:
+    """The tour that the last step offers."""
+    if not name:
+        return None
+    following = builtin_scenario(name).tour
+    return None if following is None else {"scenario": name, "title": following.title}
 
 
 def tour(session: Session) -> Work:
@@ -36,4 +45,5 @@ def tour(session: Session) -> Work:
         "minutes": told.minutes,
         "branch": world.branch_without_commands,
         "steps": outcome["steps"],
+        "next": _next(told.next),
     }

@@ -24,26 +24,30 @@ const TURN_BELOW_PX = 800;
  */
 
 /**
- * @param {{width: number, scale: number, names: string[], room: number}} given room: height available for the picture
+ * @param {{width: number, scale: number, names: string[], room: number, large?: boolean}} given room: height available for the picture; large: strips are broader
  * @returns {Plane}
  */
-export function makePlane({ width, scale, names, room }) {
-  return width < TURN_BELOW_PX ? turnedPlane(width, names, room) : landscapePlane(width, scale, names, room);
+export function makePlane({ width, scale, names, room, large = false }) {
+  return width < TURN_BELOW_PX ? turnedPlane(width, names, room) : landscapePlane(width, scale, names, room, large);
 }
 
 /** Limits of the distance between two lanes: it must fit a rail, a bracket and its label, and should waste no space. */
 const NARROWEST_PITCH_PX = 97;
 const WIDEST_PITCH_PX = 136;
+/** Breadth of a strip, how much more a large one has, and how much more distance and room above it. */
+const CELL_PX = 30;
+const LARGER_PX = 22;
 /** From a strip's far side to the label under its bracket. */
 export const WORDS_PX = 39;
 /** Under the last strip: rail, pin, bracket and their labels. */
 const FOOT_PX = WORDS_PX + 17;
 
-function landscapePlane(width, scale, names, room) {
-  const cell = 30 * scale;
-  const top = 56 * scale;
+function landscapePlane(width, scale, names, room, large) {
+  const more = large ? LARGER_PX : 0;
+  const cell = (CELL_PX + more) * scale;
+  const top = (56 + more) * scale;
   const wanted = (room - top - cell - FOOT_PX * scale) / Math.max(1, names.length - 1);
-  const pitch = Math.min(WIDEST_PITCH_PX * scale, Math.max(NARROWEST_PITCH_PX * scale, wanted));
+  const pitch = Math.min((WIDEST_PITCH_PX + 4 * more) * scale, Math.max((NARROWEST_PITCH_PX + more) * scale, wanted));
   const lanes = names.map((name, at) => ({ name, base: top + at * pitch }));
   const a1 = width - marginForLinks(names.length) * scale;
   return {

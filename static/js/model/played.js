@@ -6,6 +6,7 @@
 import { counted, whole } from "./format.js";
 
 const PLAYED = "failover-lab.played.";
+const TOURED = "failover-lab.toured.";
 const GUESS = "failover-lab.guess.";
 /** Largest number of digits of a guess. */
 const LONGEST = 9;
@@ -30,6 +31,11 @@ const write = (storage, key, value) => {
 export const wasPlayed = (storage, name) => read(storage, PLAYED + name) !== null;
 
 export const notePlayed = (storage, name) => write(storage, PLAYED + name, "1");
+
+/** @returns {boolean} whether the tour of a scenario was played to its last step */
+export const wasToured = (storage, name) => read(storage, TOURED + name) !== null;
+
+export const noteToured = (storage, name) => write(storage, TOURED + name, "1");
 
 /** @returns {number | null} the visitor's guess of the duplicates */
 export function guessOf(storage, name) {

@@ -7,7 +7,7 @@
  * @property {{seq: number} | {marker: number} | {message: [string, number]} | null} [lit] whose causes and effects are highlighted
  * @property {object | null} [item] what the inspector shows
  * @property {string | null} [mark] the item of the legend that is chosen
- * @property {{step: number, asks: boolean, reveals?: number | null} | null} [tour] step from 1; asks: whether its question is open; reveals: the step whose predictions are shown
+ * @property {{step: number, asks: boolean, reveals?: number | null, whole?: boolean} | null} [tour] step from 1; asks: whether its question is open; reveals: the step whose predictions are shown; whole: whether the page shows parts that the step does not
  */
 /**
  * @typedef {object} Presentation the server's message

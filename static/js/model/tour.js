@@ -11,6 +11,9 @@
  * @property {object | null} row the step's event
  * @property {[string, number] | null} message message to highlight instead
  * @property {string} panel panel to show, or ""
+ * @property {{text: string, cluster: string, position: string} | null} note sentence beside an entry of the picture
+ * @property {string[]} show parts of the page that are shown from this step on
+ * @property {[string, string][]} terms words of the text that are in the glossary, each with the label of its term
  * @property {{question: string, kind: string, unit: string, answer: string, cluster: string} | null} ask `cluster`: in whose log a position lies
  */
 
@@ -152,6 +155,47 @@ export function progressOf(state, part, began) {
   if (state.playing) return "playing";
   if (part.exact ? state.at_us === part.until_us : state.at_us >= part.until_us) return "reached";
   return began ? "paused" : "waiting";
+}
+
+/** The parts of the page that a tour may show step by step. */
+export const PAGE_PARTS = ["forecast", "overview", "legend", "side", "time", "tabs", "controls"];
+
+/**
+ * The parts of the page that a step shows: those that it or an earlier step names.
+ * @param {TourStep[]} steps
+ * @param {number} at
+ * @returns {string[] | null} null: the whole page, as in a tour whose steps name no parts
+ */
+export function partsShown(steps, at) {
+  if (steps.every(({ show }) => show.length === 0)) return null;
+  const shown = steps.slice(0, at + 1).flatMap(({ show, panel }) => (panel ? [...show, "time"] : show));
+  return [...new Set(shown)];
+}
+
+/**
+ * Cuts a text at its terms.
+ * @param {string} text
+ * @param {[string, string][]} terms in the order of the text
+ * @returns {(string | {text: string, label: string})[]}
+ */
+export function cutAtTerms(text, terms) {
+  const cut = [];
+  let from = 0;
+  for (const [word, label] of terms) {
+    const at = placeOf(text, word, from);
+    if (at < 0) continue;
+    cut.push(text.slice(from, at), { text: word, label });
+    from = at + word.length;
+  }
+  return [...cut, text.slice(from)].filter((part) => part !== "");
+}
+
+/** Where a word begins that is not part of a longer one; -1 for nowhere. */
+function placeOf(text, word, from) {
+  const inWord = (letter) => letter !== undefined && /[\w-]/.test(letter);
+  let at = text.indexOf(word, from);
+  while (at >= 0 && (inWord(text[at - 1]) || inWord(text[at + word.length]))) at = text.indexOf(word, at + 1);
+  return at;
 }
 
 /** The step of a tour in the fragment of the page's address. @param {number} number from 1 */

@@ -16,6 +16,7 @@ export function makeAppearance(document, root, window, onChange) {
   const logs = required(root, ".logs");
   const transport = required(root, ".transport");
   const time = required(root, "[data-part=time]");
+  const lower = required(root, ".lower");
   let theme = null;
 
   const isDark = () => (html.dataset.theme ? html.dataset.theme === "dark" : dark.matches);
@@ -48,7 +49,8 @@ export function makeAppearance(document, root, window, onChange) {
       const above = logs.offsetTop + (html.clientWidth < NARROW_PX ? 0 : 34 * theme.scale);
       const foot = transport.offsetHeight;
       if (html.clientWidth < NARROW_PX) return Math.max(430, window.innerHeight - above - foot);
-      return window.innerHeight - above - foot - (34 + (lanes - 1) * 31 + 22 + 104 + 64 + 24) * theme.scale;
+      const time = lower.clientHeight ? 34 + (lanes - 1) * 31 + 22 + 104 + 64 + 24 : 44; // a tour may show the logs alone
+      return window.innerHeight - above - foot - time * theme.scale;
     },
     /** Height in view from the time section's top to the footer, px. */
     spare: () => window.innerHeight - time.offsetTop - transport.offsetHeight,

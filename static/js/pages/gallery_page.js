@@ -8,6 +8,7 @@ import { makeRequests } from "../wire/http.js";
 import { keepToken, ownLabs } from "../wire/token.js";
 import { familyName, matches, whyMatched } from "../model/scenario_search.js";
 import { seconds } from "../model/format.js";
+import { wasToured } from "../model/played.js";
 import { allOf, element, required, setText } from "../render/dom.js";
 import { makeFacts, makePictures } from "./gallery_cards.js";
 import { listenInGallery } from "./gallery_keys.js";
@@ -28,6 +29,7 @@ export function openGallery({ document, root, window, fetcher }) {
   facts.write();
   facts.ask();
   offerToContinue(parts);
+  markTours(parts);
   pictures.paint();
   pictures.ask();
   filter.apply();
@@ -138,6 +140,25 @@ function writeWhy(about, words) {
   const line = required(about, "[data-part=why]");
   line.hidden = words === "";
   setText(line, words);
+}
+
+/** Marks the tours that were played in this browser, and leads to the first of the others. */
+function markTours({ root, window }) {
+  const tours = allOf(root, ".start-here li").map((item) => ({ item, form: required(item, "form"), title: required(item, ".title").textContent }));
+  const done = tours.filter(({ form }) => wasToured(window.localStorage, form.dataset.scenario));
+  const next = tours.find((tour) => !done.includes(tour));
+  for (const { item } of done) {
+    item.classList.add("done");
+    setText(required(item, ".number"), "✓");
+    setText(required(item, "[data-part=tour-state]"), ", done");
+  }
+  if (done.length === 0) return;
+  setText(required(root, "[data-part=toured]"), `${done.length} of ${tours.length} done in this browser.`);
+  if (!next) return;
+  next.item.classList.add("next");
+  const form = required(root, "form[data-part=first-tour]");
+  form.dataset.scenario = required(form, "input[name=scenario]").value = next.form.dataset.scenario;
+  setText(required(form, "button"), `Continue with tour ${tours.indexOf(next) + 1}: ${next.title}`);
 }
 
 /** Shows a link to the most recently used lab of this browser, if there is one. */

@@ -64,7 +64,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     drawn(held, view, getWatched(), now(), ratio);
     return held.state !== before;
   }
-  const view = makeView({ document, root, window, link, send: (message) => connection.send(message), requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, drawNow, now });
+  const view = makeView({ document, root, window, link, send: (message) => connection.send(message), requests, base, token, getState, getWatched, getSelection: () => held.selection, choose, wake, drawNow, now, storage: storageOf(window) });
   const played = makePlayed({ storage: storageOf(window), say });
   const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => drawn(held, view, getWatched(), wall_ms) });
   const connection = openConnection({

@@ -124,7 +124,7 @@ function makeAround(parts, { appearance, ask, controls, inspector, lights, plotl
   }
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
-  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, onRoom: redraw });
+  const tour = makeTourPlayer({ ...parts, light: lightStep, showPanel: panels.show, calm: appearance.calm, predictions: protocol_view.predictions, explain: protocol_view.explain, onRoom: redraw });
   const presenting = makePresenting({ ...parts, onClass: tour.onClass, resend: tour.resend, ...makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }), getView: () => ({ panel: panels.shown(), selection: parts.getSelection() }), onRoom: redraw });
   return { landmarks, bursts, footer, events, sentence, mirror, choices, header, legend, beginning, branches, story, tour, panels, presenting, questions: makeQuestionButtons(root, panels) };
 }
@@ -160,10 +160,17 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
   const { earlier, later } = timed; // while a story is open, the two keys move through its steps
   const steps = { earlier: () => story.acts.previousStep() || earlier(), later: () => story.acts.nextStep() || later() };
+  /** A key of the section below the logs shows it, if the tour has not. */
+  const wholeFirst = (act) => () => {
+    tour.showWhole();
+    act();
+  };
   /** On a tour the arrow keys and those of presenter remotes go from step to step. */
   const touring = {
     step: () => tour.acts.next() || controls.acts.step(),
     stepBack: () => tour.acts.previous() || controls.acts.stepBack(),
+    nextPanel: wholeFirst(panels.acts.nextPanel),
+    toTime: wholeFirst(panels.acts.toTime),
     tourNext: Object.assign(() => void tour.acts.next(), { offered: tour.isOpen }),
     tourPrevious: Object.assign(() => void tour.acts.previous(), { offered: tour.isOpen }),
   };

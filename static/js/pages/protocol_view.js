@@ -38,6 +38,13 @@
  * @property {(look: object) => void} look shows the thing of a menu item in the inspector
  * @property {(row: object) => {says: string, act: () => void}[]} [actsOfRow] actions that are offered for a row of the list
  * @property {Predictions} [predictions] for protocols with positions in a log
+ * @property {(shown: Explained | null) => void} [explain] how a tour has the picture shown, for protocols with positions in a log; null: as without a tour
+ */
+/**
+ * @typedef {object} Explained
+ * @property {{text: string, cluster: string, position: string, at_us: number} | null} [note] sentence beside an entry, from an instant on; the present one if absent
+ * @property {boolean} large whether messages are drawn large while there are few: there is room for it while most of the page is hidden
+ * @property {boolean} forecast whether messages that would be duplicates are marked
  */
 /** @typedef {{cluster: string, choose: (position: string) => void}} Asked a question that a click in the lane of a cluster answers */
 /**
@@ -81,6 +88,8 @@ export function makeProtocolView(tools) {
     failOver: () => now()?.failOver(),
     look: (look) => now().look(look),
     predictions: () => now()?.predictions ?? null,
+    /** @type {ProtocolView["explain"]} */
+    explain: (shown) => now()?.explain?.(shown),
     actsOfRow: (row) => now().actsOfRow?.(row) ?? [],
   };
 }

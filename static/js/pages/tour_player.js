@@ -6,6 +6,8 @@
 import { judged, partsOf, progressOf, readGuess, tourFragment, tourPlaceOf } from "../model/tour.js";
 import { allOf, required, setText } from "../render/dom.js";
 import { makePageName } from "./page_name.js";
+import { noteToured } from "../model/played.js";
+import { keepToken } from "../wire/token.js";
 import { makeTourBar } from "./tour_bar.js";
 import { makeTourClass } from "./tour_class.js";
 import { makeTourFollowing } from "./tour_following.js";
@@ -31,11 +33,13 @@ const BUSY = 503;
  * @property {(panel: string) => void} showPanel
  * @property {() => import("./protocol_view.js").Predictions | null} predictions of the protocol's picture, null without positions
  * @property {() => boolean} calm whether the viewer wants little motion: then the lab jumps instead of playing
- * @property {() => void} onRoom called when the bar appeared or disappeared, because heights have changed
+ * @property {() => void} onRoom called when the bar or parts of the page appeared or disappeared, because heights have changed
+ * @property {(shown: import("./protocol_view.js").Explained | null) => void} explain how the picture explains the step
+ * @property {Storage | null} storage of the browser, in which finished tours are noted
  */
 /**
  * @typedef {object} Open the open tour
- * @property {{title: string, branch: number, steps: import("../model/tour.js").TourStep[]}} tour
+ * @property {{title: string, branch: number, steps: import("../model/tour.js").TourStep[], next: {scenario: string, title: string} | null}} tour
  * @property {number} at its present step, from 0
  * @property {{until_us: number, speed: number}[]} playing what is still to be played to the step
  * @property {boolean} began whether the lab has been seen playing the first of them
@@ -51,7 +55,7 @@ export function makeTourPlayer(parts) {
   const bar = required(root, "[data-part=tour-bar]");
   const starts = allOf(root, "button[data-act=tour-start]");
   const acts = { next: () => during(() => goOn(held)), previous: () => during(() => goTo(held, held.open.at - 1)) };
-  const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => (held.open ? answer(held, typed) : following.answer(typed)), ...acts });
+  const view = makeTourBar(document, bar, { step: (at) => goTo(held, at), answer: (typed) => (held.open ? answer(held, typed) : following.answer(typed)), ...acts, explain: parts.explain, onRoom: parts.onRoom });
   const following = makeTourFollowing({ root, bar, view, fetchTour: () => fetchTour(parts), onRoom: parts.onRoom, predictions: parts.predictions, send: (step, guess) => in_class.send(step, guess), uncover: () => uncover(parts) });
   /** @type {{parts: TourParts, view: typeof view, bar: HTMLElement, open: Open | null, asking: boolean}} */
   const held = { parts, view, bar, open: null, asking: false };
@@ -59,7 +63,7 @@ export function makeTourPlayer(parts) {
   let looked = false; // whether the address has been read
   for (const button of starts) button.addEventListener("click", () => start(held, 0));
   window.addEventListener("hashchange", openFromAddress);
-  for (const [act, run] of Object.entries({ ...acts, leave: () => leave(held) })) required(bar, `[data-act=tour-${act}]`).addEventListener("click", run);
+  for (const [act, run] of Object.entries({ ...acts, leave: () => leave(held), onward: () => goOnward(held), whole: () => view.setWhole(!view.isWhole()) })) required(bar, `[data-act=tour-${act}]`).addEventListener("click", run);
 
   /** @returns {boolean} whether a tour is open */
   function during(act) {
@@ -79,10 +83,17 @@ export function makeTourPlayer(parts) {
     acts,
     isOpen: () => held.open !== null,
     /** The step for the pages that follow this one. @returns {import("../model/presentation.js").Shown["tour"]} */
-    shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held), reveals: held.open.reveals },
+    shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held), reveals: held.open.reveals, whole: view.isWhole() },
+    /** Shows the parts of the page that the step does not show, before one of them is used by a key. */
+    showWhole() {
+      if (held.open) view.setWhole(true);
+    },
     /** Shows the presenter's step, or none. @param {import("../model/presentation.js").Shown["tour"]} place */
     follow(place) {
-      if (!held.open) following.follow(place);
+      if (held.open) return;
+      following.follow(place);
+      if (place === null) view.end();
+      else view.setWhole(place.whole === true);
     },
     onClass: in_class.take,
     resend: following.resend,
@@ -293,11 +304,24 @@ function leave(held) {
   link.keeps_run = false;
   if (open.speed !== getState().speed) link.speed(open.speed);
   held.open = null;
+  held.view.end();
   bar.hidden = true;
   root.classList.remove("telling", "touring");
   window.history.replaceState(null, "", window.location.pathname + window.location.search);
   parts.light(null);
   parts.onRoom();
+}
+
+/** Opens a lab of the tour that follows, at its first step. */
+async function goOnward({ open, parts }) {
+  const { root, requests, window, say } = parts;
+  try {
+    const made = await requests.post(root.dataset.create, { scenario: open.tour.next.scenario });
+    keepToken(made.id, made.token, window);
+    window.location.assign(`${made.url}#token=${made.token}&${tourFragment(1).slice(1)}`);
+  } catch (reason) {
+    failed(say, reason);
+  }
 }
 
 /** Follows the lab: begins the next part of the playback, or highlights what the step is about once it is reached. */
@@ -319,6 +343,7 @@ function reach(held) {
   open.reached = true;
   if (message) parts.light({ row: row ?? { seq: null }, message: { producer: message[0], number: message[1] } });
   else if (seq !== null) parts.light({ row, message: null });
+  if (isLast(held) && parts.storage) noteToured(parts.storage, parts.getState().welcome.scenario);
   view.reveal(answerBefore(held));
   view.ask(ask, open.guesses.get(open.at), parts.predictions());
   if (ask) parts.onRoom(); // the question takes room from the picture

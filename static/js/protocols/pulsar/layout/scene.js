@@ -5,7 +5,7 @@
 
 import { markerKind } from "../model/cells.js";
 import { ENTRIES_HELD } from "../model/older_cells.js";
-import { isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
+import { FORECAST_DUPLICATE, isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
 import { stretchesOf } from "../model/causes.js";
 import { pinsOf } from "./pins.js";
 import { makePlane } from "../../../layout/plane.js";
@@ -15,6 +15,8 @@ import { backOf, fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
 import { topicView } from "../model/topics.js";
 
+/** Fewest units that the window shows; fewer while a tour shows messages large. */
+const [FEWEST_UNITS, FEWEST_LARGE] = [24, 8];
 /** Most entries from the head that are searched for the slowest cursor. */
 const LOOKED_BACK = ENTRIES_HELD;
 
@@ -46,19 +48,19 @@ const TAPPED_PX = 20;
 /**
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
- * @param {{width: number, room: number, scale: number, window: import("./window.js").Window, asked?: boolean}} given asked: a question is answered in a log
+ * @param {{width: number, room: number, scale: number, window: import("./window.js").Window, asked?: boolean, large?: boolean, forecast?: boolean}} given asked: a question is answered in a log; large: messages are drawn large while there are few; forecast: whether messages that would be duplicates are marked
  * @returns {Scene}
  */
-export function makeScene(state, watched, { width, room, scale, window, asked = false }) {
+export function makeScene(state, watched, { width, room, scale, window, asked = false, large = false, forecast = true }) {
   const names = watched.lanes.filter((cluster) => topicView(state, cluster, watched.topic));
-  const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room });
+  const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room, large });
   const units = (cluster) => unitsOf(state, watched, cluster);
-  const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
-  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing, asked && plane.turned ? TAPPED_PX : 0);
+  const needed = Math.max(names.length ? (large ? FEWEST_LARGE : FEWEST_UNITS) : 0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
+  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing, { least_px: asked && plane.turned ? TAPPED_PX : 0, large });
   const flagsOf = makeEntryFlags(state, { ...watched });
   /** @type {Object<string, SceneLane>} */
   const lanes = {};
-  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), flagsOf });
+  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), flagsOf, forecast });
   return {
     plane,
     watched,
@@ -70,12 +72,13 @@ export function makeScene(state, watched, { width, room, scale, window, asked = 
   };
 }
 
-function layLane(state, watched, cluster, { plane, shown, units, flagsOf }) {
+function layLane(state, watched, cluster, { plane, shown, units, flagsOf, forecast }) {
   const topic = topicView(state, cluster, watched.topic);
   const store = state.cells[`${cluster}/${watched.topic}`];
   const length = topic?.length ?? 0;
   const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: backOf(shown, cluster), unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
   const bits = strip.to - strip.from <= ENTRIES_HELD ? flagsOf(cluster, strip.from, strip.to) : new Uint16Array(0);
+  if (!forecast) for (const at of bits.keys()) bits[at] &= ~FORECAST_DUPLICATE;
   const remote = cluster !== watched.subject && topic !== undefined;
   const cursor = topic?.subscriptions?.[watched.subscription];
   return {
@@ -85,7 +88,7 @@ function layLane(state, watched, cluster, { plane, shown, units, flagsOf }) {
     store,
     cursor,
     pins: pinsOf(plane, { strip, cursor, topic }, cluster === watched.subject),
-    stretches: bits.length && remote ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
+    stretches: bits.length && remote && forecast ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
     state: state.view.clusters[cluster]?.state ?? "gone",
   };
 }
@@ -111,5 +114,5 @@ function neededUnits(state, watched, cluster, units) {
   const from = Math.max(topic.first_kept, topic.length - LOOKED_BACK, cursor ? cursor.mark_delete_index - 4 : topic.length - 60);
   let sum = 0;
   for (let index = from; index < topic.length; index++) sum += units(index);
-  return Math.max(sum * 1.04, 24);
+  return sum * 1.04;
 }

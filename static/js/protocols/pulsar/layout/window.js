@@ -6,6 +6,8 @@
 
 /** Widths of a message among which the window chooses, in px. */
 export const WIDTHS_PX = [30, 22, 16, 14, 12, 10, 8, 6, 5, 4, 3, 2, 1.4, 1, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12, 0.08];
+/** Further widths while a tour shows messages large, in px. */
+const LARGE_PX = [88, 66, 50, 40];
 /** Widths that a viewer may choose, in px. */
 const ZOOM_PX = [44, 30, 22, 16, 12, 8, 5, 3, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
 
@@ -29,12 +31,12 @@ export const followingWindow = (unit_px = 12) => ({ unit_px, back: 0, held: fals
  * @param {number} room_px length of the lane
  * @param {number} scale
  * @param {boolean} playing when paused, the width depends only on the needed units, not on earlier widths
- * @param {number} [least_px] smallest width of a message, such as one that a finger can hit
+ * @param {{least_px?: number, large?: boolean}} [given] least_px: smallest width of a message, such as one that a finger can hit; large: whether few messages may be wider than usual
  * @returns {Window} the same object when nothing changes
  */
-export function fitted(window, needed_units, room_px, scale, playing, least_px = 0) {
+export function fitted(window, needed_units, room_px, scale, playing, { least_px = 0, large = false } = {}) {
   if (window.held || needed_units <= 0) return window;
-  const widths = WIDTHS_PX.map((width) => width * scale).filter((width, at) => at === 0 || width >= least_px);
+  const widths = (large ? [...LARGE_PX, ...WIDTHS_PX] : WIDTHS_PX).map((width) => width * scale).filter((width, at) => at === 0 || width >= least_px);
   const wanted = room_px / needed_units;
   const best = widths.find((width) => width <= wanted) ?? widths[widths.length - 1];
   const current = window.unit_px;

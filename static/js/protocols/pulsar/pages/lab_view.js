@@ -96,6 +96,7 @@ export function makePulsarView(tools) {
     forgetBranch: tiles.clear,
     failOver: failover.show,
     predictions,
+    explain: stage.explain,
     look: looks.showThing,
     actsOfRow: (row) => (row.marker === undefined ? [] : [{ says: "Inspect the marker", act: () => looks.showMarker(row.marker) }]),
   };

@@ -13,6 +13,7 @@ import { makeHeadings } from "./headings.js";
 import { makeFlightDrag } from "./flight_drag.js";
 import { paintLanes } from "./lanes.js";
 import { drawFlights } from "./links.js";
+import { makeExplained } from "./note.js";
 import { makeMarkButtons } from "./mark_buttons.js";
 import { paintOverview, rowAt } from "./overview.js";
 
@@ -29,6 +30,7 @@ export function makeStage(document, root, on, tiles) {
   const { stage, still, moving, overview, together } = elementsOf(root);
   const headings = makeHeadings(document, required(stage, "[data-part=handles]"), on);
   const marks = makeMarkButtons(document, required(stage, "[data-part=marks]"), on.onThing);
+  const explained = makeExplained(document, stage, on.onChange);
   let window = followingWindow();
   let scene = null;
   let drawn = null;
@@ -36,8 +38,7 @@ export function makeStage(document, root, on, tiles) {
   let over = { x0: 0, x1: 1, longest: 1 };
 
   function change(next) {
-    window = next;
-    drawn = null;
+    [window, drawn] = [next, null];
     on.onChange();
   }
 
@@ -63,15 +64,14 @@ export function makeStage(document, root, on, tiles) {
     /** Draws the static part if something has changed. */
     update(state, watched, theme, ratio, room, lit, chosen) {
       const [width, prediction] = [stage.clientWidth, on.prediction()];
-      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq, [...(chosen?.marks ?? [])], prediction && JSON.stringify(prediction)].join("|");
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq, [...(chosen?.marks ?? [])], prediction && JSON.stringify(prediction), explained.key()].join("|");
       if (key === drawn) return;
       drawn = key;
-      scene = makeScene(state, watched, { width, room, scale: theme.scale, window, asked: Boolean(prediction?.asked) });
+      scene = makeScene(state, watched, { width, room, scale: theme.scale, window, asked: Boolean(prediction?.asked), ...explained.given() });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
       paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen, prediction });
-      headings.update(scene, state, theme, ratio);
-      marks.update(scene, state);
+      for (const layer of [headings, marks, explained]) layer.update(scene, state, theme, ratio);
       overview.hidden = scene.plane.turned;
       if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: densityOf(tiles, state, watched) });
     },
@@ -81,6 +81,7 @@ export function makeStage(document, root, on, tiles) {
       if (scene) paintMoving(movingContext(moving, scene, ratio, chosen), scene, state, theme, flying, dragging);
       return flying.flights.length > 0;
     },
+    explain: explained.explain,
     redraw: () => (drawn = null),
     scene: () => scene,
   };
