@@ -38,8 +38,8 @@ export function makeExplained(document, stage, onChange) {
 
 /** @param {Document} document @param {HTMLElement} stage */
 function makeNote(document, stage) {
-  const box = element(document, "p.note", { "data-part": "note", hidden: true });
-  const line = element(document, "i.note-line", { "aria-hidden": "true", hidden: true });
+  const box = element(document, "p.entry-note", { "data-part": "note", hidden: true });
+  const line = element(document, "i.entry-note-line", { "aria-hidden": "true", hidden: true });
   stage.append(line, box);
 
   return {
