@@ -230,7 +230,7 @@ function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forge
     measured.spare ??= appearance.spare();
     const flying = protocol_view.animate(state, watched, theme, at_us, ratio, chosen);
     const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state), bursts });
-    panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
+    panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks, loading: protocol_view.isLoading(state) });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us, wall_ms);
     around.sentence.update(state, watched, wall_ms);

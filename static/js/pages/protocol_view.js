@@ -33,6 +33,7 @@
  * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide updates the tables beside the picture
  * @property {() => void} redraw
  * @property {(state: object) => object[]} [older] messages for the reducer, made from data that the picture has requested
+ * @property {(state: object) => boolean} [isLoading] whether the picture still requests data that it needs
  * @property {() => void} [forgetBranch] drops the requested data of another branch
  * @property {() => void} failOver
  * @property {(look: object) => void} look shows the thing of a menu item in the inspector
@@ -84,6 +85,8 @@ export function makeProtocolView(tools) {
     updateSide: (...given) => now().updateSide(...given),
     redraw: () => views.forEach((view) => view.redraw()),
     older: (state) => now()?.older?.(state) ?? [],
+    /** @type {(state: object) => boolean} */
+    isLoading: (state) => now()?.isLoading?.(state) ?? false,
     forgetBranch: () => views.forEach((view) => view.forgetBranch?.()),
     failOver: () => now()?.failOver(),
     look: (look) => now().look(look),

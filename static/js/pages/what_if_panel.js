@@ -61,9 +61,9 @@ function make(section, { document, window, requests, base, getState, say, wake }
 
   status.textContent = "Running it again…";
   return {
-    update(state) {
+    update(state, watched, { loading }) {
       const wanted = [state.view.branch, state.view.furthest_us, state.view.seq].join("|");
-      if (asking || wanted === key || (state.playing && answer)) return;
+      if (asking || loading || wanted === key || (state.playing && answer)) return; // the entries of the picture are requested before the re-runs begin
       key = wanted;
       ask();
     },

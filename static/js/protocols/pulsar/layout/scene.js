@@ -5,7 +5,7 @@
 
 import { markerKind } from "../model/cells.js";
 import { ENTRIES_HELD } from "../model/older_cells.js";
-import { FORECAST_DUPLICATE, isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
+import { FORECAST_DUPLICATE, isOwnMarker, makeEntryFlags, UNKNOWN } from "../model/entry_flags.js";
 import { stretchesOf } from "../model/causes.js";
 import { pinsOf } from "./pins.js";
 import { makePlane } from "../../../layout/plane.js";
@@ -34,6 +34,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @typedef {object} SceneLane
  * @property {import("./strip.js").Strip} strip
  * @property {Uint16Array} bits state of the entries [strip.from, strip.to), empty when there are too many
+ * @property {boolean} partial whether some of them are not loaded or unknown, so that counts of them would be counts of a part
  * @property {any} topic the topic's view
  * @property {any} cursor the subscription's view
  * @property {import("../model/cells.js").CellStore | undefined} store
@@ -84,6 +85,7 @@ function layLane(state, watched, cluster, { plane, shown, units, flagsOf, foreca
   return {
     strip,
     bits,
+    partial: bits.some((bit) => (bit & UNKNOWN) !== 0),
     topic,
     store,
     cursor,

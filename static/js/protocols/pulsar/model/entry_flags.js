@@ -1,7 +1,8 @@
 /**
  * Computes the state of each entry of a window for one subscription, as bits.
  * The bits distinguish acked, not acked, delivered but not acked, a duplicate after a failover, delivered as a duplicate, and not replicated
- * entries. Numbers only; the renderer decides how they are drawn.
+ * entries. An entry whose state depends on cells that the page has not loaded is UNKNOWN, and has no other state that could be false.
+ * Numbers only; the renderer decides how they are drawn.
  */
 
 import { identityOf, originOf, markerKind } from "./cells.js";
@@ -18,6 +19,7 @@ export const FORECAST_DUPLICATE = 8; // would be delivered in this cluster as a 
 export const DUPLICATE = 16; // was delivered in this cluster as a duplicate
 export const NOT_REPLICATED = 32; // only in the cluster that failed
 export const OWN_MARKER = 64; // a marker of one of the subject cluster's own snapshots
+export const UNKNOWN = 512; // not loaded, or whether it is acked or replicated depends on entries that are not loaded
 export const LOST = 256; // due to this cluster's consumers, and before the begin of its cursor, or covered by it without an ack
 
 /** Most ranges of forecast duplicates in a frame, the newest ones (`MARKED_RANGES_MAX` of forecasting.py). */
@@ -55,6 +57,27 @@ function owedIdentities(state, topic, subscription, cluster) {
   return owed;
 }
 
+/**
+ * Whether a log's entries that this page has not loaded may hold a message.
+ * @param {boolean} acked only entries that the cluster's cursor covers count
+ * @returns {(producer: number, number: number) => boolean} each producer's numbers are in order
+ */
+function mayHold(state, { topic, subscription }, cluster, acked) {
+  const log = topicView(state, cluster, topic);
+  const store = state.cells[`${cluster}/${topic}`];
+  const first = store?.first ?? log?.length ?? 0;
+  const first_kept = log?.first_kept ?? 0;
+  const cursor = log?.subscriptions?.[subscription];
+  const covered = cursor && (cursor.mark_delete_index >= first_kept || (cursor.ranges.length > 0 && cursor.ranges[0][0] < first));
+  if (first <= first_kept || (acked && !covered)) return () => false;
+  const lowest = new Map();
+  for (let at = 0; at < (store?.count ?? 0); at++) {
+    const { kind, producer, number } = store.columns;
+    if (kind[at] < 100 && !(lowest.get(producer[at]) <= number[at])) lowest.set(producer[at], number[at]);
+  }
+  return (producer, number) => !(lowest.get(producer) <= number);
+}
+
 /** @returns {Set<number>} identities in a cluster's log, among its newest entries */
 function identitiesIn(store) {
   const known = new Set();
@@ -79,6 +102,8 @@ export function makeEntryFlags(state, watched) {
   const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
   const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
   const reached = target_store ? identitiesIn(target_store) : null;
+  const missing_in_target = target_store ? mayHold(state, watched, moved.to, false) : () => false;
+  const acked_unseen = new Map(clusters.map((cluster) => [cluster, mayHold(state, watched, cluster, true)]));
   const owed = moved ? owedIdentities(state, topic, subscription, moved.from) : null;
   const subject_number = clusters.indexOf(subject);
   const forecast = state.view.forecast?.[subscription];
@@ -87,11 +112,16 @@ export function makeEntryFlags(state, watched) {
     const bits = new Uint16Array(Math.max(0, to - from));
     const store = state.cells[`${cluster}/${topic}`];
     const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+    const first_kept = topicView(state, cluster, topic)?.first_kept ?? 0;
+    for (let index = Math.max(from, first_kept); index < Math.min(to, store?.first ?? to); index++) bits[index - from] = isAcknowledged(cursor, index) ? ACKED_HERE | ACKED : UNKNOWN;
     if (!store) return bits;
+    const elsewhere = clusters.filter((one) => one !== cluster).map((one) => acked_unseen.get(one));
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.unacked ?? []));
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // the engine names the entries that it forecasts as duplicates; a recorded run has no forecast
     const forecast_ranges = forecast?.from === subject ? forecast.entries?.[cluster]?.[topic]?.ranges : undefined;
+    const { producer, number } = store.columns;
+    const unseen = (at) => elsewhere.some((may_hold) => may_hold(producer[at], number[at]));
     const would_deliver = forecast_ranges === undefined && cluster !== subject && cursor !== undefined;
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
@@ -107,9 +137,11 @@ export function makeEntryFlags(state, watched) {
       if (forecast_ranges && cluster !== subject && !before(forecast_ranges, index)) {
         if (inRanges(forecast_ranges, index)) bit |= ACKED | FORECAST_DUPLICATE;
         else if (filtered && anywhere.has(identity)) bit |= ACKED;
+        else if (filtered && unseen(at)) bit |= UNKNOWN;
       } else if (!here && anywhere.has(identity)) bit |= (would_deliver || (moved?.to === cluster && !held.has(index))) && !filtered ? ACKED | FORECAST_DUPLICATE : ACKED;
+      else if (!here && !held.has(index) && unseen(at)) bit |= UNKNOWN;
       if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~FORECAST_DUPLICATE) | DUPLICATE;
-      if (cluster === failed && reached && !reached.has(identity)) bit |= NOT_REPLICATED;
+      if (cluster === failed && reached && !reached.has(identity)) bit |= missing_in_target(producer[at], number[at]) ? UNKNOWN : NOT_REPLICATED;
       if (passed.get(cluster).has(identity)) bit = (bit & ~ACKED) | LOST;
       if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~ACKED) | LOST;
       bits[index - from] = bit;

@@ -1,8 +1,8 @@
 /**
- * Requests older cells that the page needs and does not hold, as tiles, one tile at a time.
- * A frame contains only new cells, and the first frame the newest 400. Needed are the entries of the window. When playback is paused, also
- * those entries in which messages that are unacked in the window are acknowledged by another cluster's cursor. Otherwise a page opened at
- * this instant would show fewer of them than one that played up to it.
+ * Requests older cells that the page needs and does not hold, as tiles, a few at a time.
+ * A frame contains only new cells, and the first frame the newest 400. Needed are the entries of the window, and those entries in which
+ * messages that are unacked in the window may be acknowledged by another cluster's cursor. Until they are held, the state of these messages
+ * is unknown (`entry_flags.js`). In playback so fast that frames leave cells out, these others are not requested: the next frame drops them.
  */
 
 import { isAcknowledged } from "./acknowledged.js";
@@ -14,6 +14,9 @@ export const ENTRIES_HELD = 12_000;
 
 const FIRST_MARKER_KIND = 100;
 
+/** Tiles of one log that are requested at once, the newest first. */
+const AT_ONCE = 3;
+
 /** Result of `lagging` per state, because every animation frame needs it. */
 const found_for = new WeakMap();
 
@@ -24,21 +27,35 @@ const found_for = new WeakMap();
  * @returns {object[]} messages for the reducer, one for each tile received
  */
 export function olderCells(scene, state, tiles) {
+  return neededLogs(scene, state).flatMap(({ cluster, first, back_to }) => {
+    const { topic } = scene.watched;
+    const { branch } = state.view;
+    const newest = Math.floor((first - 1) / TILE_CELLS);
+    const oldest = Math.max(newest - AT_ONCE + 1, Math.floor(back_to / TILE_CELLS));
+    const blocks = [];
+    for (let index = newest; index >= oldest; index--) blocks.push(tiles.entries({ branch, cluster, topic, index }));
+    const gap = blocks.indexOf(null); // a tile is used when all newer ones are held
+    return blocks.slice(0, gap < 0 ? blocks.length : gap).map((block) => ({ type: "cells-older", branch, where: `${cluster}/${topic}`, block }));
+  });
+}
+
+/** Whether the page still requests entries, so that a part of the picture is unknown. */
+export const isLoading = (scene, state) => neededLogs(scene, state).length > 0;
+
+/** @returns {{cluster: string, first: number, back_to: number}[]} logs of which older entries are needed: those before `first`, at most back to `back_to` */
+function neededLogs(scene, state) {
   if (!scene || !state.view) return [];
   const { topic } = scene.watched;
-  const needed = state.playing ? [] : lagging(scene, state);
-  const messages = [];
-  for (const [cluster, { strip }] of Object.entries(scene.lanes)) {
+  const needed = state.playing && state.sampled ? [] : lagging(scene, state);
+  return Object.entries(scene.lanes).flatMap(([cluster, { strip }]) => {
     const store = state.cells[`${cluster}/${topic}`];
-    if (!store) continue;
-    const beside_window = strip.from >= store.first || strip.to - strip.from > ENTRIES_HELD;
-    if (beside_window && !needed.includes(cluster)) continue;
+    const first_kept = topicView(state, cluster, topic)?.first_kept ?? 0;
     // the window may reach before the first kept entry, where nothing can be requested
-    if (store.first <= (topicView(state, cluster, topic)?.first_kept ?? 0)) continue;
-    const block = tiles.entries({ branch: state.view.branch, cluster, topic, index: Math.floor((store.first - 1) / TILE_CELLS) });
-    if (block) messages.push({ type: "cells-older", branch: state.view.branch, where: `${cluster}/${topic}`, block });
-  }
-  return messages;
+    if (!store || store.first <= first_kept) return [];
+    if (needed.includes(cluster)) return [{ cluster, first: store.first, back_to: first_kept }];
+    const beside_window = strip.from >= store.first || strip.to - strip.from > ENTRIES_HELD;
+    return beside_window ? [] : [{ cluster, first: store.first, back_to: Math.max(first_kept, strip.from) }];
+  });
 }
 
 /** @returns {string[]} clusters whose held cells begin after the copy of a message that is unacked in some lane's window */

@@ -4,7 +4,7 @@ import { makeCurveWindow } from "../../../model/curve_window.js";
 import { required } from "../../../render/dom.js";
 import { themeFor } from "../../../render/theme.js";
 import { linkMenu } from "../../../transport/link_menu.js";
-import { olderCells } from "../model/older_cells.js";
+import { isLoading, olderCells } from "../model/older_cells.js";
 import { makePassages } from "../model/passages.js";
 import { wordsOfThing } from "../model/thing_words.js";
 import { makeTiles } from "../model/tiles.js";
@@ -93,6 +93,7 @@ export function makePulsarView(tools) {
       time.forget();
     },
     older: (state) => olderCells(stage.scene(), state, tiles),
+    isLoading: (state) => isLoading(stage.scene(), state),
     forgetBranch: tiles.clear,
     failOver: failover.show,
     predictions,

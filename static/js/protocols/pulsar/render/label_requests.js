@@ -141,20 +141,21 @@ function heldSince(state, name) {
 
 function askCauses(scene, state, lane, ask) {
   const { plane } = scene;
-  const { strip, stretches } = scene.lanes[lane.name];
+  const { strip, stretches, partial } = scene.lanes[lane.name];
   const hole = firstHoleName(scene, state);
   const counted = forecastOf(scene, state, lane);
   const shown = sumOf(stretches);
   // a batch whose messages are acked in part has fewer duplicates than messages: no count beyond the engine's figure is shown
-  const doubtful = counted !== undefined && shown > counted.duplicates;
+  // while entries load, the stretches are of a part of the log
+  const doubtful = partial || (counted !== undefined && shown > counted.duplicates);
   for (const stretch of stretches) {
     const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
-    const messages = doubtful && stretches.length === 1 ? counted.duplicates : stretch.messages;
+    const messages = doubtful && !partial && stretches.length === 1 ? counted.duplicates : stretch.messages;
     // the headline's number is in every label: the others may be before the window, on the way, or without room for a label
     const of = counted !== undefined && messages < counted.all ? ` of ${whole(counted.all)}` : "";
-    const count = harmRun(doubtful && stretches.length > 1 ? "duplicates" : `${whole(messages)}${of} ${messages === 1 && !of ? "duplicate" : "duplicates"}`, 650);
+    const count = harmRun(partial || (doubtful && stretches.length > 1) ? "duplicates" : `${whole(messages)}${of} ${messages === 1 && !of ? "duplicate" : "duplicates"}`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
@@ -199,7 +200,7 @@ function firstHoleName(scene, state) {
 
 function requestNotReplicated(scene, state, lane, ask) {
   const { plane } = scene;
-  const { strip, bits } = scene.lanes[lane.name];
+  const { strip, bits, partial } = scene.lanes[lane.name];
   // as in the headline: what was processed already is no harm
   for (const [has, word, colour, reason] of /** @type {[(one: number) => boolean, string, string, (index: number) => string][]} */ ([
     [(one) => (one & NOT_REPLICATED) !== 0 && !(one & ACKED), "not replicated (unread)", "harm", () => `: only in ${lane.name}`],
@@ -209,7 +210,7 @@ function requestNotReplicated(scene, state, lane, ask) {
     const first = bits.findIndex(has);
     if (first < 0) continue;
     const last = bits.findLastIndex(has);
-    const count = { text: `${whole(bits.reduce((sum, one) => sum + (has(one) ? 1 : 0), 0))} ${word}`, weight: 650, colour };
+    const count = { text: partial ? word : `${whole(bits.reduce((sum, one) => sum + (has(one) ? 1 : 0), 0))} ${word}`, weight: 650, colour };
     const why = { text: reason(strip.from + first), weight: 400, colour };
     const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
     const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : WORDS_PX * plane.scale)), end: plane.a1 };

@@ -62,6 +62,24 @@ function hatching(context, { theme }) {
   context.stroke();
 }
 
+function notLoaded(context, { theme }) {
+  context.save();
+  context.fillStyle = theme.ink.line;
+  context.strokeStyle = theme.ink.soft;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.rect(0, 2, 14, 14);
+  context.clip();
+  context.fillRect(0, 2, 14, 14);
+  context.beginPath();
+  for (let x = -14; x < 14; x += 5) {
+    context.moveTo(x, 2);
+    context.lineTo(x + 14, 16);
+  }
+  context.stroke();
+  context.restore();
+}
+
 const dashedOutline = (colour) => (context, { theme }) => {
   context.strokeStyle = theme.ink[colour];
   context.lineWidth = 1.5;
@@ -101,7 +119,7 @@ const LOG = [
   },
   { words: "not replicated or lost", term: "not replicated", marks: ["message-missing"], says: "A dashed outline: after the failover this message is not in the other region, or it is lost; grey if it was processed already.", group: "Log", width: 14, needs: "peers", draw: dashedOutline("harm") },
   { words: "shares of many entries", term: "entry", marks: ["shares"], says: "Zoomed out, one column stands for many entries: the share of each origin, faded when acknowledged.", group: "Log", width: 12, draw: (context, { theme }) => [theme.done[0], theme.origin[0]].forEach((colour, at) => ((context.fillStyle = colour), context.fillRect(2, 2 + at * 7, 8, 7))) },
-  { words: "entry not loaded", term: "entry", marks: ["entry-not-loaded"], says: "A grey bar is an entry that this page has not loaded yet.", group: "Log", width: 12, draw: bars("line", [[1, 5, 9, 8]]) },
+  { words: "entry not loaded", term: "entry", marks: ["entry-not-loaded"], says: "A hatched entry is not loaded yet, or its state depends on entries that are not loaded yet.", group: "Log", width: 14, draw: notLoaded },
   { words: "ledger begins", term: "ledger", marks: ["ledger"], says: "The log continues in a new ledger; entry numbers start from 0 again.", group: "Log", width: 10, draw: bars("ink3", [[3, 1, 1, 16], [3, 1, 5, 1]]) },
   { words: "region down", term: "region, cluster", marks: ["down"], says: "A hatched lane: the region is down, and its log is not available.", group: "Log", width: 20, draw: hatching },
   { words: "cause or effect", term: "cause", marks: ["lit"], says: "An outline marks an entry in the highlighted chain of causes and effects.", group: "Log", width: 12, draw: (context, { theme }) => bracket("ink", 1.6, [[1, 1], [10, 1], [10, 17], [1, 17], [1, 1]])(context, { theme }) },

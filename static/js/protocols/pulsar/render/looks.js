@@ -67,8 +67,9 @@ function lineOfCluster(document, state, watched, cluster, identity) {
   const places = [];
   for (let at = 0; store && at < store.count; at++) if (store.columns.kind[at] < 100 && identityOf(store.columns, at) === identity) places.push(store.first + at);
   const cursor = topic?.subscriptions?.[watched.subscription];
+  const absent = topic && (!store || store.first > topic.first_kept) ? "not loaded" : "not here";
   const where = places.map((index) => positionOf(topic.ledgers, index) || `entry ${index}`).join(", ");
-  const ack_state = places.length === 0 ? "not here" : !cursor ? "no subscription" : isAcknowledged(cursor, places[0]) ? "acknowledged" : heldBy(cursor, places[0]);
+  const ack_state = places.length === 0 ? absent : !cursor ? "no subscription" : isAcknowledged(cursor, places[0]) ? "acknowledged" : heldBy(cursor, places[0]);
   return element(document, "tr", {}, [element(document, "th", { text: cluster, scope: "row" }), element(document, "td", { text: where }), element(document, "td", { text: ack_state })]);
 }
 

@@ -1,7 +1,7 @@
 /** Draws one log as a strip: entries one by one while they are wide enough, else a column of shares per pixel. */
 
 import { markerKind, originOf } from "../model/cells.js";
-import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, OWN_MARKER, NOT_REPLICATED } from "../model/entry_flags.js";
+import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, OWN_MARKER, NOT_REPLICATED, UNKNOWN } from "../model/entry_flags.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { forRuns } from "../layout/runs.js";
 import { fillBox, xOf, yOf } from "../../../layout/plane.js";
@@ -17,6 +17,8 @@ const NUMBER_ROOM = 0.72;
 const DIGIT = 0.7;
 /** From this width on each entry that is not replicated or lost has its own outline, px; below it, each run of them has one. */
 const OUTLINED_PX = 8;
+/** Distance of the lines of a hatching, px. */
+const HATCH_PX = 5;
 /** The legend's marks, by the word of a marker. */
 const MARKS_OF_MARKERS = { snapshot_request: "marker-request", snapshot_response: "marker-response", snapshot: "marker-snapshot", subscription_update: "marker-update" };
 
@@ -42,21 +44,51 @@ function outlineRuns(context, plane, lane, { strip, bits }, theme) {
 function drawEntries(context, plane, lane, held, theme) {
   const { strip, bits, store } = held;
   const gap = strip.unit_px >= 5 ? 1 : 0.4;
+  const unknown = [];
   for (let index = strip.from; index < strip.to; index++) {
     const along = strip.edges[index - strip.from];
     if (along < plane.a0 - 8) continue; // half outside the window: the rail and the wash begin there too
     const length = strip.edges[index - strip.from + 1] - along;
     const at = store ? index - store.first : -1;
     if (at < 0 || at >= store.count) {
-      markAs(context, "entry-not-loaded");
-      context.fillStyle = theme.ink.line; // not held by this page: neutral
-      fillBox(context, plane, lane, along, plane.cell * 0.25, length - gap, plane.cell * 0.5);
+      unknown.push([along, length - gap]);
+      continue;
+    }
+    if (bits[index - strip.from] & UNKNOWN) {
+      unknown.push([along, length - gap]);
       continue;
     }
     const kind = store.columns.kind[at];
     if (kind < 100) drawMessage(context, plane, lane, theme, { along, length: length - gap, kind, bits: bits[index - strip.from], number: store.columns.number[at] });
     else drawMarker(context, plane, lane, theme, { along, length, kind, bits: bits[index - strip.from] });
   }
+  hatch(context, plane, lane, unknown, theme);
+}
+
+/** Draws stretches of a strip as hatched, without the colours of a state. @param {[along: number, length: number][]} stretches */
+function hatch(context, plane, lane, stretches, theme) {
+  if (stretches.length === 0) return;
+  markAs(context, "entry-not-loaded");
+  context.save();
+  context.beginPath();
+  for (const [along, length] of stretches) {
+    if (plane.turned) context.rect(lane.base - plane.cell, along, plane.cell, length);
+    else context.rect(along, lane.base, length, plane.cell);
+  }
+  context.clip();
+  context.fillStyle = theme.ink.line;
+  context.strokeStyle = theme.ink.soft;
+  context.lineWidth = 1;
+  const from = stretches[0][0] - plane.cell;
+  const to = stretches.at(-1)[0] + stretches.at(-1)[1];
+  fillBox(context, plane, lane, from, 0, to - from, plane.cell);
+  context.beginPath();
+  for (let along = Math.floor(from / HATCH_PX) * HATCH_PX; along < to; along += HATCH_PX) {
+    context.moveTo(xOf(plane, lane, along, 0), yOf(plane, lane, along, 0));
+    context.lineTo(xOf(plane, lane, along + plane.cell, plane.cell), yOf(plane, lane, along + plane.cell, plane.cell));
+  }
+  context.stroke();
+  context.restore();
 }
 
 function drawMessage(context, plane, lane, theme, { along, length, kind, bits, number }) {
@@ -125,13 +157,13 @@ export function drawShares(context, scene, lane, theme, density) {
   markAs(context, "shares");
   const step = Math.max(2, strip.unit_px);
   const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
+  const unknown = [];
   for (let along = begin; along < plane.a1; along += step) {
     const from = Math.max(strip.from, Math.floor(strip.to - (plane.a1 - along) / strip.unit_px));
     const to = Math.max(from + 1, Math.floor(strip.to - (plane.a1 - along - step) / strip.unit_px));
-    const shares = density(from, to);
+    const shares = isUnknown(bits, from - strip.from, to - strip.from) ? null : density(from, to);
     if (!shares) {
-      context.fillStyle = theme.ink.line;
-      fillBox(context, plane, lane, along, plane.cell * 0.25, step, plane.cell * 0.5);
+      unknown.push([along, step]);
       continue;
     }
     const done = bits.length ? doneShare(bits, from - strip.from, to - strip.from) : cursor && to - 1 <= cursor.mark_delete_index ? 1 : 0;
@@ -148,6 +180,12 @@ export function drawShares(context, scene, lane, theme, density) {
       }
     });
   }
+  hatch(context, plane, lane, unknown, theme);
+}
+
+function isUnknown(bits, from, to) {
+  for (let at = from; at < Math.min(to, bits.length); at++) if (bits[at] & UNKNOWN) return true;
+  return false;
 }
 
 function doneShare(bits, from, to) {
