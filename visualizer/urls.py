@@ -36,6 +36,7 @@ urlpatterns = [
     path("api/openapi.json", api.openapi, name="openapi"),
     path("glossary/", glossary.glossary, name="glossary"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
+    path("fidelity/<slug:anchor>/", fidelity.fidelity_job, name="fidelity-job"),
     path("scripts/<slug:page>.js", page_scripts.page_script, name="script"),
     path("scenarios/pictures.json", gallery.pictures, name="pictures"),
     path("scenarios/outcomes.json", gallery.outcomes, name="outcomes"),

@@ -1,4 +1,4 @@
-"""The page `/fidelity/` with synthetic content: charts, colours, sizes, access.
+"""The summary `/fidelity/` and the page of a job with synthetic content: charts, colours, sizes, access.
 
 The site of these tests shows the committed comparison; its answer is replaced by one with synthetic content.
 """
@@ -27,11 +27,14 @@ def open_fidelity(browser, site, tmp_path, monkeypatch):
     """Opens the page with synthetic content in a context of its own; no problem may occur on it."""
     monkeypatch.setattr(views, "MEASURED", measured_content(tmp_path))
     with ThreadPoolExecutor(1) as thread:  # Playwright's event loop runs in this one
-        answer = thread.submit(Client().get, "/fidelity/").result()
+        answers = {
+            path: thread.submit(Client().get, path).result() for path in ("/fidelity/", "/fidelity/job-1/")
+        }
     troubles: list[str] = []
     contexts = []
 
-    def opened(**options) -> Page:
+    def opened(path: str = "/fidelity/job-1/", **options) -> Page:
+        answer = answers[path]
         contexts.append(fresh_context(browser, **options))
         page = contexts[-1].new_page()
         note_troubles(page, site.address, troubles)
@@ -39,10 +42,8 @@ def open_fidelity(browser, site, tmp_path, monkeypatch):
             "Content-Security-Policy": answer["Content-Security-Policy"],
             "Content-Type": answer["Content-Type"],
         }
-        page.route(
-            f"{site.address}/fidelity/", lambda route: route.fulfill(body=answer.content, headers=headers)
-        )
-        page.goto(f"{site.address}/fidelity/")
+        page.route(f"{site.address}{path}", lambda route: route.fulfill(body=answer.content, headers=headers))
+        page.goto(f"{site.address}{path}")
         wait_until(page, DRAWN)
         return page
 
@@ -71,12 +72,14 @@ def test_charts_follow_the_system_from_light_to_dark(open_fidelity: Callable[...
     )
 
 
+@pytest.mark.parametrize("path", ["/fidelity/", "/fidelity/job-1/"])
 @pytest.mark.parametrize("width", [360, 390, 1440])
-def test_the_page_fits(open_fidelity: Callable[..., Page], width: int):
-    page = open_fidelity(viewport={"width": width, "height": 844})
+def test_the_page_fits(open_fidelity: Callable[..., Page], path: str, width: int):
+    page = open_fidelity(path, viewport={"width": width, "height": 844})
     assert misfits(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_access(open_fidelity: Callable[..., Page]):
-    assert findings_in_both_themes(open_fidelity()) == []
+@pytest.mark.parametrize("path", ["/fidelity/", "/fidelity/job-1/"])
+def test_access(open_fidelity: Callable[..., Page], path: str):
+    assert findings_in_both_themes(open_fidelity(path)) == []

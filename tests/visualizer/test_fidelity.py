@@ -38,10 +38,20 @@ def test_the_committed_file_can_be_shown(client):
     assert (views.measured() is None) == ("No comparison has been measured" in answer.content.decode())
 
 
-def test_the_page_shows_every_cell_and_chart_of_the_content(client, content):
+def test_the_summary_and_the_page_of_each_job_show_every_cell_and_chart(client, content):
     page = client.get("/fidelity/").content.decode()
+    check_blocks(page, content["overview"])
+    assert '<a href="/fidelity/" aria-current="page">Fidelity</a>' in page
+    assert len(content["jobs"]) > 1
+    for job in content["jobs"]:
+        assert f'href="/fidelity/{job["anchor"]}/"' in page
+        check_blocks(client.get(f"/fidelity/{job['anchor']}/").content.decode(), job["blocks"])
+        assert all(f'"{block["name"]}"' not in page for block in job["blocks"] if block["kind"] == "chart")
+    assert client.get("/fidelity/no-such-job/").status_code == 404
+
+
+def check_blocks(page, blocks):
     text = html.unescape(page)
-    blocks = [*content["overview"], *(block for job in content["jobs"] for block in job["blocks"])]
     for block in blocks:
         assert block["title"] in text
         if block["kind"] == "chart":
@@ -53,13 +63,14 @@ def test_the_page_shows_every_cell_and_chart_of_the_content(client, content):
         elif block["kind"] == "table":
             for row in block["rows"]:
                 assert "".join(f"<td>{cell}</td>" for cell in row["cells"]) in text
-    assert '<a href="/fidelity/" aria-current="page">Fidelity</a>' in page
-    for job in content["jobs"]:
-        assert f'href="#{job["anchor"]}"' in page and f'id="{job["anchor"]}"' in page
+
+
+def pages_of(client, content) -> list[str]:
+    return [client.get(f"/fidelity/{job['anchor']}/").content.decode() for job in content["jobs"]]
 
 
 def test_a_simulated_run_of_a_listed_pair_opens_as_a_lab(client, content):
-    page = client.get("/fidelity/").content.decode()
+    page = "".join(pages_of(client, content))
     texts = [html.unescape(one) for one in re.findall(r'name="yaml" value="([^"]*)"', page)]
     assert len(texts) == 3, "the first pairs have a scenario"
     answer = client.post("/labs/", {"yaml": texts[0]})
@@ -73,10 +84,10 @@ def test_a_real_run_opens_where_the_server_has_its_recording(client, content, tm
         tmp_path / "in" / "three-regions" / pairs["rows"][0]["folder"],
     )
     offered = f'name="recording" value="{digest}"'
-    assert offered not in client.get("/fidelity/").content.decode()
+    assert offered not in "".join(pages_of(client, content))
     recordings.use_folder(folder)
     try:
-        assert offered in client.get("/fidelity/").content.decode()
+        assert offered in "".join(pages_of(client, content))
         answer = client.post("/labs/", {"recording": digest})
     finally:
         recordings.leave_folder(folder)
@@ -96,7 +107,7 @@ def test_the_recordings_of_the_listed_pairs_are_written_for_the_site(client, con
     )
     recordings.use_folder(into)
     try:
-        page = client.get("/fidelity/").content.decode()
+        page = "".join(pages_of(client, content))
         for digest in digests:
             assert f'href="/recordings/{digest}/compare/"' in page
             assert client.get(f"/recordings/{digest}/compare/").status_code == 200
@@ -107,7 +118,7 @@ def test_the_recordings_of_the_listed_pairs_are_written_for_the_site(client, con
 def test_texts_of_the_content_are_escaped(client, content, monkeypatch):
     content["jobs"][0]["title"] = "<script>alert(1)</script>"
     monkeypatch.setattr(views, "measured", lambda: content)
-    page = client.get("/fidelity/").content.decode()
+    page = client.get("/fidelity/").content.decode() + pages_of(client, content)[0]
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 

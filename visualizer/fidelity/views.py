@@ -1,4 +1,4 @@
-"""The page `/fidelity/`: the committed comparison of real brokers with the simulator.
+"""The pages `/fidelity/` and `/fidelity/JOB/`: the committed comparison of real brokers with the simulator.
 
 Rules: it shows `measured.json` and computes nothing; `python -m spark_reports fidelity … --site` writes that
 file. A simulated run is opened as a lab by a POST of its scenario, like every scenario text. A real one is
@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -27,9 +27,19 @@ COMPARED_RATES = (10, 100)
 
 @require_safe
 def fidelity(request: HttpRequest) -> HttpResponse:
-    """The page."""
+    """The summary: every job in one table, with a link to its page."""
+    return render(request, "visualizer/fidelity.html", {"content": measured()})
+
+
+@require_safe
+def fidelity_job(request: HttpRequest, anchor: str) -> HttpResponse:
+    """The page of one job: its figures, charts, and the pairs that differ most."""
+    content = measured() or {"jobs": []}
+    job = next((one for one in content["jobs"] if one["anchor"] == anchor), None)
+    if job is None:
+        raise Http404(f"No job {anchor[:40]} was measured; /fidelity/ lists them.")
     digests = [one.digest for one in recordings.listed() if isinstance(one, recordings.RecordedFile)]
-    shown = {"content": measured(), "headings": PAIR_HEADINGS, "recordings": digests}
+    shown = {"content": content, "job": job, "headings": PAIR_HEADINGS, "recordings": digests}
     return render(request, "visualizer/fidelity.html", shown)
 
 
