@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from script.support.browsing import wait_until
+from script.support.browsing import wait_until, wait_until_at_rest
 from script.support.temporary_site import Site
 from simulator import scenario_names
 from tests.browser.conftest import fresh_context
@@ -207,3 +207,34 @@ def test_the_gallery_works_without_scripts(browser: Browser, site: Site):
 def test_nothing_is_wider_than_the_page(open_gallery, width):
     page = open_gallery(viewport={"width": width, "height": 900})
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+NOTE_SHIFTS = """new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifted = (globalThis.shifted ?? 0) + entry.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
+def test_the_gallery_does_not_move_while_it_loads(browser, site, width, height):
+    """The browser's own sum of layout shifts, of which at most 0.1 is called good."""
+    context = fresh_context(browser, viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.add_init_script(NOTE_SHIFTS)
+    page.goto(f"{site.address}/")
+    wait_until(page, "() => document.querySelectorAll('canvas.picture:not(.painted)').length === 0")
+    wait_until_at_rest(page)
+    assert page.evaluate("() => globalThis.shifted ?? 0") < 0.1
+    context.close()
+
+
+def test_all_cards_are_less_than_four_thousand_pixels(open_page):
+    page = open_page("/", "() => document.querySelectorAll('canvas.picture:not(.painted)').length === 0")
+    cards, height = page.evaluate(
+        "() => [document.querySelectorAll('.card').length, document.documentElement.scrollHeight]"
+    )
+    assert cards > 80 and height < 4000 * max(1, cards / 90)
+
+
+def test_the_summary_of_the_comparison_is_short(open_page):
+    page = open_page("/fidelity/")
+    assert page.evaluate("document.documentElement.scrollHeight") < 6000

@@ -39,6 +39,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
         {
             "name": name,
             "title": name.replace("-", " ").capitalize(),
+            "count": len(members),
             "words": FAMILY_MECHANISMS.get(name, ""),
             "cards": _cards(members),
         }

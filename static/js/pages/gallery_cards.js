@@ -9,7 +9,8 @@ import { putParts, required, setText } from "../render/dom.js";
 
 /** The scenario of the large picture at the top of the page, if it exists. */
 const HERO = "region-down";
-const [CARD_HEIGHT_PX, HERO_HEIGHT_PX] = [112, 190];
+/** Sizes as in the stylesheet, px. */
+const [CARD_WIDTH_PX, CARD_HEIGHT_PX, HERO_HEIGHT_PX] = [120, 56, 190];
 
 /** Number of scenarios per request that the server runs for their pictures. */
 const PICTURES_AT_ONCE = 4;
@@ -33,9 +34,8 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
     for (const { name, picture } of some) {
       const { card } = cards.get(name);
       const canvas = required(card, `canvas[data-picture="${name}"]`);
-      const width = card.clientWidth; // not the canvas's: it keeps the width with which it was painted, and half of a pair is hidden
-      if (!picture || !width) continue;
-      paintPicture(canvas, picture, theme, { ratio, width, height: CARD_HEIGHT_PX });
+      if (!picture) continue;
+      paintPicture(canvas, picture, theme, { ratio, width: CARD_WIDTH_PX, height: CARD_HEIGHT_PX });
       canvas.classList.add("painted");
     }
     const featured = scenarios.find((one) => one.name === HERO) ?? scenarios[0];
