@@ -1,4 +1,4 @@
-"""The pages `/fidelity/` and `/fidelity/JOB/`: the committed comparison of real brokers with the simulator.
+"""The pages `/fidelity/` and `/fidelity/JOB/`: real brokers compared with the simulator.
 
 Rules: it shows `measured.json` and computes nothing; `python -m spark_reports fidelity … --site` writes that
 file. A simulated run is opened as a lab by a POST of its scenario, like every scenario text. A real one is

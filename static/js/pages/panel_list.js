@@ -16,7 +16,7 @@ import { PROTOCOLS } from "../protocols/table.js";
  */
 /**
  * @typedef {object} PanelView
- * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number, now_us: number, lit: object | null, landmarks: object}) => void} update
+ * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number, now_us: number, lit: object | null, landmarks: object, loading: boolean}) => void} update
  *   called after each frame or change while the panel is shown, never while it is not
  * @property {Object<string, () => void>} [acts] actions of the keys of the time diagram while the panel is shown
  * @property {() => void} [copy] copies the panel's text, for panels with a text to copy

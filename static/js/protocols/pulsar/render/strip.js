@@ -44,6 +44,7 @@ function outlineRuns(context, plane, lane, { strip, bits }, theme) {
 function drawEntries(context, plane, lane, held, theme) {
   const { strip, bits, store } = held;
   const gap = strip.unit_px >= 5 ? 1 : 0.4;
+  /** @type {[along: number, length: number][]} */
   const unknown = [];
   for (let index = strip.from; index < strip.to; index++) {
     const along = strip.edges[index - strip.from];
@@ -157,6 +158,7 @@ export function drawShares(context, scene, lane, theme, density) {
   markAs(context, "shares");
   const step = Math.max(2, strip.unit_px);
   const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
+  /** @type {[along: number, length: number][]} */
   const unknown = [];
   for (let along = begin; along < plane.a1; along += step) {
     const from = Math.max(strip.from, Math.floor(strip.to - (plane.a1 - along) / strip.unit_px));
