@@ -253,7 +253,7 @@ def test_duplicates_that_the_tour_does_not_mention_are_nowhere_on_the_page(make_
     expect(lab.page.locator("[data-part=tour-status]")).to_have_text("")
     parts = shown(lab)
     assert "forecast" not in parts and "side" in parts
-    assert "duplicate" not in lab.page.locator("aside").inner_text()
+    expect(lab.page.locator("aside")).not_to_contain_text("duplicate", use_inner_text=True)
     expect(lab.page.locator(".curve-caption")).to_be_hidden()
     assert lab.troubles == []
 

@@ -162,7 +162,7 @@ def test_messages_sent_by_the_page_are_accepted_by_the_server():
     from visualizer.live.wire import decode
 
     assert [decode(json.dumps(message))["type"] for message in sent] == [message["type"] for message in sent]
-    others = {"hello", "seen", "present"}  # of the connection, and of a presenter's page
+    others = {"hello", "seen", "present", "predict"}  # of the connection, and of a class
     assert {message["type"] for message in sent} | others == set(INBOUND)
 
 

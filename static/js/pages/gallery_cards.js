@@ -9,8 +9,8 @@ import { putParts, required, setText } from "../render/dom.js";
 
 /** The scenario of the large picture at the top of the page, if it exists. */
 const HERO = "region-down";
-/** Sizes as in the stylesheet, px. */
-const [CARD_WIDTH_PX, CARD_HEIGHT_PX, HERO_HEIGHT_PX] = [120, 56, 190];
+/** Sizes px. A card's picture is painted at this size and shown at half of it, as in the stylesheet. */
+const [CARD_WIDTH_PX, CARD_HEIGHT_PX, HERO_HEIGHT_PX] = [240, 112, 190];
 
 /** Number of scenarios per request that the server runs for their pictures. */
 const PICTURES_AT_ONCE = 4;
@@ -35,7 +35,8 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
       const { card } = cards.get(name);
       const canvas = required(card, `canvas[data-picture="${name}"]`);
       if (!picture) continue;
-      paintPicture(canvas, picture, theme, { ratio, width: CARD_WIDTH_PX, height: CARD_HEIGHT_PX });
+      paintPicture(canvas, picture, theme, { ratio: Math.max(1, ratio / 2), width: CARD_WIDTH_PX, height: CARD_HEIGHT_PX });
+      canvas.style.width = canvas.style.height = ""; // the stylesheet's
       canvas.classList.add("painted");
     }
     const featured = scenarios.find((one) => one.name === HERO) ?? scenarios[0];
