@@ -87,7 +87,7 @@ def test_a_group_is_compared_by_its_own_figures(make_lab):
     )
     expect(panel.locator(".placed").first).to_contain_text("durable_queues.leader_borrower_timeout = 2500ms")
     expect(row(lab, "sessions that ping every 2 s")).to_contain_text(
-        "20 fewer duplicates, without a reader 3.79 s longer"
+        "20 fewer duplicates, without a reader, summed over streams 3.79 s longer"
     )
     expect(panel.get_by_role("columnheader")).to_contain_text(
         [

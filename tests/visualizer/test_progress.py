@@ -207,7 +207,9 @@ def test_the_runs_of_the_engine_say_which_they_are(settings, tmp_path, monkeypat
     said: list[str] = []
     row.collect = lambda **columns: said.extend(columns[name] for name in columns if name == "message")
     runs._show()
-    runs.rows = {number: {"run": number, "status": "finished"} for number in range(runs.experiment.runs)}
+    runs.rows = {
+        number: {"run": number, "point": 0, "status": "finished"} for number in range(runs.experiment.runs)
+    }
     monkeypatch.setattr(engine_worker, "results_so_far", lambda *_: {})
     runs._show()
     assert said == ["running", ""]
