@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.decorators import async_only_middleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -51,18 +52,12 @@ HOST_SHOWN = 100
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
-class SecurityHeaders:
+@async_only_middleware
+def security_headers(get_response: GetResponse) -> GetResponse:
     """Sets each security header that the view has not set."""
 
-    async_capable = True
-    sync_capable = False
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        markcoroutinefunction(self)
-
-    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = await self.get_response(request)
+    async def answered(request: HttpRequest) -> HttpResponseBase:
+        response = await get_response(request)
         if getattr(response, "embeddable", False):
             response.headers["Content-Security-Policy"] = EMBEDDABLE
         for name, value in _HEADERS.items():
@@ -72,6 +67,8 @@ class SecurityHeaders:
                 "Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}"
             )
         return response
+
+    return answered
 
 
 class StaticFiles(WhiteNoiseMiddleware):
@@ -101,21 +98,15 @@ class StaticFiles(WhiteNoiseMiddleware):
         return response
 
 
-class AllowedHosts:
+@async_only_middleware
+def allowed_hosts(get_response: GetResponse) -> GetResponse:
     """Answers a request under a host that is not allowed with a page that names the setting.
 
     Django would log a traceback for each and answer "Bad Request (400)". Static files are served before, so
     that the page has its styles.
     """
 
-    async_capable = True
-    sync_capable = False
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        markcoroutinefunction(self)
-
-    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    async def answered(request: HttpRequest) -> HttpResponseBase:
         try:
             request.get_host()
         except DisallowedHost:
@@ -126,4 +117,6 @@ class AllowedHosts:
             page = render(request, "bad_host.html", {"host": host, "allowed": allowed}, status=400)
             page._has_been_logged = True  # else Django logs a second line
             return page
-        return await self.get_response(request)
+        return await get_response(request)
+
+    return answered

@@ -63,9 +63,9 @@ if (BASE_DIR / "visualizer" / "reports" / "models.py").exists():
 INSTALLED_APPS += ["visualizer.experiments", "visualizer.audits"]
 
 MIDDLEWARE = [
-    "labsite.middleware.SecurityHeaders",
+    "labsite.middleware.security_headers",
     "labsite.middleware.StaticFiles",
-    "labsite.middleware.AllowedHosts",
+    "labsite.middleware.allowed_hosts",
     "labsite.database.DatabaseErrors",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
