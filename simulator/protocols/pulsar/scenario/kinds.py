@@ -6,6 +6,7 @@ The rules are those of `simulator.scenarios.kinds`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection
 from typing import Any
 
 from simulator.protocols.pulsar.scenario.avro_text import canonical_definition
@@ -53,26 +54,27 @@ def _read_pairs(node: Node, key: Key, path: str, reader: Reading) -> Any:
     return BAD if links is BAD else tuple(dict.fromkeys(pair for pairs in links for pair in pairs))
 
 
-def _by_cluster(node: Node, path: str, reader: Reading, read_one: Any, example: str) -> Any:
-    """A mapping from existing clusters to the results of `read_one`; BAD when any is wrong."""
+def _by_name(
+    node: Node,
+    path: str,
+    reader: Reading,
+    read_one: Callable[[str, Node, str], Any],
+    known: Collection[str],
+    noun: str,
+    example: str,
+) -> Any:
+    """A mapping from known names to the results of `read_one(name, node, path)`; BAD when any is wrong."""
     if not isinstance(node.value, dict):
         raise Wrong(f'"{node.plain()}" is not a mapping', f"write {example}")
-    clusters = reader.names.of_section("clusters")
     found: dict[str, Any] = {}
-    for cluster, member in node.value.items():
-        inner = f"{path}.{cluster}"
-        if cluster not in clusters:
-            reader.fail(
-                member,
-                inner,
-                f'there is no cluster "{cluster}"',
-                suggestion(cluster, clusters),
-                "unknown-name",
-                at_key=True,
-            )
-            found[cluster] = BAD
+    for name, member in node.value.items():
+        inner = f"{path}.{name}"
+        if name in known:
+            found[name] = read_one(name, member, inner)
         else:
-            found[cluster] = read_one(member, inner)
+            what = f'there is no {noun} "{name}"'
+            reader.fail(member, inner, what, suggestion(name, known), "unknown-name", at_key=True)
+            found[name] = BAD
     return BAD if any(value is BAD for value in found.values()) else found
 
 
@@ -81,22 +83,26 @@ _PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PART
 
 
 def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reading) -> Any:
-    found = _by_cluster(
+    found = _by_name(
         node,
         path,
         reader,
-        lambda member, inner: reader.attempt(COMMON["integer"], member, _PARTITIONS, inner),
+        lambda _, member, inner: reader.attempt(COMMON["integer"], member, _PARTITIONS, inner),
+        reader.names.of_section("clusters"),
+        "cluster",
         "{a: 2, b: 0}",
     )
     return BAD if found is BAD else tuple(found.items())
 
 
 def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reading) -> Any:
-    return _by_cluster(
+    return _by_name(
         node,
         path,
         reader,
-        lambda member, inner: reader.members(member, POLICIES, inner, noun="policy"),
+        lambda _, member, inner: reader.members(member, POLICIES, inner, noun="policy"),
+        reader.names.of_section("clusters"),
+        "cluster",
         "{a: {defaultNumPartitions: 2}}",
     )
 
@@ -126,32 +132,16 @@ def backlog_quota(type_: str, values: dict[str, Any]) -> BacklogQuota:
 
 
 def _read_backlog_quotas(node: Node, key: Key, path: str, reader: Reading) -> Any:
-    if not isinstance(node.value, dict):
-        raise Wrong(
-            f'"{node.plain()}" is not a mapping',
-            "write {destination_storage: {limit: 10MB, policy: consumer_backlog_eviction}}",
-        )
-    found: dict[str, Any] = {}
-    for type_, member in node.value.items():
-        inner = f"{path}.{type_}"
-        if type_ not in QUOTA_TYPES:
-            reader.fail(
-                member,
-                inner,
-                f'there is no quota type "{type_}"',
-                suggestion(type_, QUOTA_TYPES),
-                "unknown-name",
-                at_key=True,
-            )
-            found[type_] = BAD
-            continue
+    def read_one(type_: str, member: Node, inner: str) -> Any:
         values = reader.members(member, QUOTA_KEYS, inner)
         try:
-            found[type_] = BAD if values is BAD else backlog_quota(type_, values)
+            return BAD if values is BAD else backlog_quota(type_, values)
         except Wrong as wrong:
             reader.fail(member, inner, wrong.what, wrong.right, wrong.code)
-            found[type_] = BAD
-    return BAD if any(value is BAD for value in found.values()) else found
+            return BAD
+
+    example = "{destination_storage: {limit: 10MB, policy: consumer_backlog_eviction}}"
+    return _by_name(node, path, reader, read_one, QUOTA_TYPES, "quota type", example)
 
 
 def _write_backlog_quotas(value: dict[str, BacklogQuota]) -> dict[str, Any]:
