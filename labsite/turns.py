@@ -18,7 +18,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from visualizer.labs.clients import is_trusted_proxy
+from visualizer.labs.clients import Bound, is_trusted_proxy
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
@@ -208,19 +208,6 @@ class Http(_InPieces, H11Protocol):
             self.transport.close()
             return
         self.loop.call_later(HEAD_S, self._check_head)
-
-
-class Bound:
-    """A number of events that may come at once, refilled evenly."""
-
-    def __init__(self, most: int, per_s: int, now_s: float) -> None:
-        self._most, self._per_s, self._left, self._seen_s = most, per_s, float(most), now_s
-
-    def take(self, now_s: float) -> bool:
-        """Count one event. Returns whether it is within the bound."""
-        self._left = min(self._most, self._left + (now_s - self._seen_s) * self._per_s) - 1
-        self._seen_s = now_s
-        return self._left >= 0
 
 
 class Sockets(_InPieces, WebSocketsSansIOProtocol):

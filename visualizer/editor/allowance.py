@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from visualizer.labs.clients import client
+from visualizer.labs.clients import Bound, client
 from visualizer.live.wire import Refused
 
 CHECKS_PER_MINUTE = 1_200
@@ -32,22 +32,19 @@ class Allowance:
         kept: int = ADDRESSES_KEPT,
     ) -> None:
         self._most, self._clock_s, self._kept = most, clock_s, kept
-        self._left: dict[str, tuple[float, float]] = {}
+        self._bounds: dict[str, Bound] = {}
 
     def take(self, characters: int) -> None:
         """Count one check of a text for the current address. Raises Refused when none is left."""
         name = client.get()
         if not name:
             return
-        cost = 1 + characters // CHARACTERS_PER_CHECK
         now_s = self._clock_s()
-        left, seen_s = self._left.pop(name, (float(self._most), now_s))
-        left = min(self._most, left + (now_s - seen_s) * self._most / 60)
-        allowed = left >= cost
-        self._left[name] = (left - cost if allowed else left, now_s)
-        if len(self._left) > self._kept:
-            del self._left[next(iter(self._left))]
-        if not allowed:
+        bound = self._bounds.pop(name, None) or Bound(self._most, self._most / 60, now_s)
+        self._bounds[name] = bound  # behind those used before
+        if len(self._bounds) > self._kept:
+            del self._bounds[next(iter(self._bounds))]
+        if not bound.take(now_s, 1 + characters // CHARACTERS_PER_CHECK):
             raise Refused(
                 "too-many",
                 f"{self._most:,} checks of scenarios were requested from your address within a minute.",
@@ -55,4 +52,4 @@ class Allowance:
             )
 
     def __len__(self) -> int:
-        return len(self._left)
+        return len(self._bounds)

@@ -135,6 +135,24 @@ def _counted(text: str) -> str:
     return "" if address is None else str(address)
 
 
+class Bound:
+    """A number of events that may come at once, refilled evenly. The clock is passed in."""
+
+    __slots__ = ("_left", "_most", "_per_s", "_seen_s")
+
+    def __init__(self, most: int, per_s: float, now_s: float) -> None:
+        self._most, self._per_s, self._left, self._seen_s = most, per_s, float(most), now_s
+
+    def take(self, now_s: float, cost: int = 1) -> bool:
+        """Count an event of this cost if the bound allows it. Returns whether it does."""
+        self._left = min(self._most, self._left + (now_s - self._seen_s) * self._per_s)
+        self._seen_s = now_s
+        if self._left < cost:
+            return False
+        self._left -= cost
+        return True
+
+
 def networks_of(name: str) -> tuple[str, ...]:
     """The counted address, and the networks around it, narrowest first."""
     network = ipaddress.ip_network(name)
