@@ -1,4 +1,4 @@
-/** What a class predicts at a step of a tour: how many have, and a histogram once the presenter reveals it. Nobody's name is known. */
+/** The predictions of a class at a step of a tour: their number, and a histogram once the presenter reveals it. No name is sent. */
 
 import { counted } from "../model/format.js";
 import { histogramOf } from "../model/tour.js";
