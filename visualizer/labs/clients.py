@@ -153,11 +153,15 @@ class Bound:
         return True
 
 
-def networks_of(name: str) -> tuple[str, ...]:
-    """The counted address, and the networks around it, narrowest first."""
+WIDTHS = range(1 + max(map(len, WIDER_NETWORK_BITS.values())))
+"""From the counted address itself to the widest network around it."""
+
+
+def network_of(name: str, width: int) -> str:
+    """The counted address (width 0), or the network of a width around it, at most the widest."""
     network = ipaddress.ip_network(name)
-    wider = WIDER_NETWORK_BITS[network.version]
-    return (name, *(str(network.supernet(new_prefix=bits)) for bits in wider))
+    bits = (network.prefixlen, *WIDER_NETWORK_BITS[network.version])
+    return str(network.supernet(new_prefix=bits[min(width, len(bits) - 1)]))
 
 
 class KnownClients:

@@ -17,7 +17,7 @@ from typing import Any
 from visualizer.comparisons.inevitable import Inevitables
 from visualizer.comparisons.running import Comparisons
 from visualizer.labs import store
-from visualizer.labs.clients import FAIR_LABS, check_open_labs, client, networks_of
+from visualizer.labs.clients import FAIR_LABS, WIDTHS, check_open_labs, client, network_of
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.exchange import Exchange
 from visualizer.labs.memory import Memory
@@ -209,14 +209,13 @@ class Hub:
         first. Raises Refused when the new one has `FAIR_LABS` already or no other has more.
         """
         staying = [room for room in self.rooms.values() if room.client and room not in self._leaving]
-        for width, own in enumerate(networks_of(name) if name else ()):
-            there = Counter(network for one in held if one for network in networks_of(one)[width : width + 1])
-            counts = Counter(
-                network for room in staying for network in networks_of(room.client)[width : width + 1]
-            )
+        for width in WIDTHS if name else ():
+            own = network_of(name, width)
+            there = sum(network_of(one, width) == own for one in held if one)
+            counts = Counter(network_of(room.client, width) for room in staying)
             network, most = max(counts.items(), key=lambda item: item[1], default=("", 0))
-            if there[own] < FAIR_LABS < most:
-                rooms = [room for room in staying if network in networks_of(room.client)]
+            if there < FAIR_LABS < most:
+                rooms = [room for room in staying if network_of(room.client, width) == network]
                 return min(rooms, key=lambda room: (bool(room.viewers), -room.idle_ticks, room.used_tick))
         raise Refused(
             "too-many",
