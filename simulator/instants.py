@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from simulator.counting.results import CountedRun
 from simulator.scenarios.commands import CommandError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simulator.branch import Branch
     from simulator.scenarios.model import Scenario
     from simulator.trace.trace import Trace
+    from simulator.world import World
 
 BRANCHES_MAX = 20
 """The most branches of a lab: each may hold as many rows as a lab, and a longer list is hard to read."""
@@ -42,44 +43,6 @@ class CommandResult:
     hint: str | None = None
 
 
-class Run(Protocol):
-    """The methods of the world that a command or a seek under way uses."""
-
-    runtime: System
-    applying: Applying | None
-
-    @property
-    def whole(self) -> bool: ...
-
-    @property
-    def now_us(self) -> int: ...
-
-    @property
-    def furthest_us(self) -> int: ...
-
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def trace(self) -> Trace: ...
-
-    @property
-    def branches(self) -> list[dict]: ...
-
-    @property
-    def present_branch(self) -> Branch: ...
-
-    def advance(self, until_us: int, events: int) -> bool: ...
-
-    def check(self, command: dict) -> dict: ...
-
-    def begin_branch(self, command: dict) -> Branch: ...
-
-    def drop_branch(self, parent: Branch) -> None: ...
-
-    def load_nearest(self, at_us: int) -> None: ...
-
-
 class Undo:
     """The return to the state at the end of an instant of a branch; -1 is before the first.
 
@@ -91,7 +54,7 @@ class Undo:
         self.runtime = branch.load(max(at_us, 0))
 
     def step(self, events: int) -> bool:
-        """Run at most about `events` queue events; True while more is left."""
+        """World at most about `events` queue events; True while more is left."""
         if self.at_us >= 0 and self.runtime.run_instants(self.at_us, events):
             return True
         if self.cut:
@@ -105,7 +68,7 @@ class Applying:
     `result` is set when `step` returns False.
     """
 
-    def __init__(self, world: Run, command: dict) -> None:
+    def __init__(self, world: World, command: dict) -> None:
         self.world = world
         self.result: CommandResult | None = None
         self._command = command
@@ -114,7 +77,7 @@ class Applying:
         self._full_us: int | None = None
 
     def step(self, events: int) -> bool:
-        """Run at most about `events` queue events; True while more is left."""
+        """World at most about `events` queue events; True while more is left."""
         world = self.world
         if not self._begun:
             if not world.whole:  # a command takes effect when its instant is finished
@@ -224,7 +187,7 @@ class Advancing:
         return self._undo is None and (self.runtime.whole or self._branch.full_us == 0)
 
     def run(self, until_us: int | None = None) -> None:
-        """Run up to `until_us` (default: the scenario's end), or until the row bound."""
+        """World up to `until_us` (default: the scenario's end), or until the row bound."""
         until_us = self.scenario.until_us if until_us is None else until_us
         while self.advance(until_us, SLICE_EVENTS):
             pass
@@ -232,7 +195,7 @@ class Advancing:
     def advance(
         self, until_us: int, events: int = SLICE_EVENTS, pause: Callable[[], bool] | None = None
     ) -> bool:
-        """Run at most about `events` queue events towards `until_us`; True while more is left.
+        """World at most about `events` queue events towards `until_us`; True while more is left.
 
         It may stop in the middle of an instant (then not `whole`). `pause` is called before each further
         instant and can stop the run there.
@@ -266,7 +229,7 @@ class Advancing:
             self._undo = Undo(self._branch, self._branch.full_us - 1, cut=True)
 
     def _go_back(self, events: int) -> bool:
-        """Run a slice of the return from an undone instant; True while more is left."""
+        """World a slice of the return from an undone instant; True while more is left."""
         assert self._undo is not None
         if self._undo.step(events):
             return True
@@ -275,7 +238,7 @@ class Advancing:
         return False
 
     def _finish_instant(self) -> None:
-        """Run to the end of the instant under way."""
+        """World to the end of the instant under way."""
         while not self.whole:
             self.advance(self.now_us)
 
@@ -292,7 +255,7 @@ class Advancing:
 class Seek:
     """A seek under way: `step` runs a slice of it."""
 
-    def __init__(self, world: Run, at_us: int) -> None:
+    def __init__(self, world: World, at_us: int) -> None:
         self.world = world
         self.at_us = at_us
         self._begun = False
@@ -305,7 +268,7 @@ class Seek:
             world.load_nearest(self.at_us)
 
     def step(self, events: int = SLICE_EVENTS) -> bool:
-        """Run at most about `events` queue events; True while more is left."""
+        """World at most about `events` queue events; True while more is left."""
         if self._begun:
             return self.world.advance(self.at_us, events)
         self.world.advance(self.world.now_us, events)  # the instant under way first

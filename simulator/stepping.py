@@ -7,44 +7,21 @@ Filters: "everything", "control" (the default: markers, snapshots, cursors, faul
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.system.system import System
 from simulator.trace.trace import BLOCK_ROWS, Trace
+
+if TYPE_CHECKING:
+    from simulator.world import World
 
 SEARCH_US = 60_000_000
 """How far a step runs beyond the furthest instant before it gives up."""
 SLICE_EVENTS = 1
 
 
-class Run(Protocol):
-    """The methods of the world that stepping uses."""
-
-    runtime: System
-
-    @property
-    def trace(self) -> Trace: ...
-
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def now_us(self) -> int: ...
-
-    @property
-    def furthest_us(self) -> int: ...
-
-    @property
-    def limit_reached(self) -> str | None: ...
-
-    def seek(self, at_us: int) -> None: ...
-
-    def advance(self, until_us: int, events: int) -> bool: ...
-
-
-def step(world: Run, filter: str | dict | None) -> dict | None:
+def step(world: World, filter: str | dict | None) -> dict | None:
     """See `World.step`."""
     seen = world.seq
     while True:
@@ -58,8 +35,8 @@ def step(world: Run, filter: str | dict | None) -> dict | None:
             return None
 
 
-def _run_on(world: Run, rows: int) -> bool:
-    """Run until a new row is written; False when the search's end or the row limit is reached."""
+def _run_on(world: World, rows: int) -> bool:
+    """World until a new row is written; False when the search's end or the row limit is reached."""
     end_us = world.furthest_us + SEARCH_US
     while world.trace.length == rows:
         next_us = world.runtime.next_at_us
@@ -69,7 +46,7 @@ def _run_on(world: Run, rows: int) -> bool:
     return True
 
 
-def step_back(world: Run, filter: str | dict | None) -> dict | None:
+def step_back(world: World, filter: str | dict | None) -> dict | None:
     """See `World.step_back`."""
     end = world.seq
     present_us = None
@@ -87,7 +64,7 @@ def step_back(world: Run, filter: str | dict | None) -> dict | None:
     return None
 
 
-def passing(world: Run, first: int, last: int, filter: str | dict | None) -> list[int]:
+def passing(world: World, first: int, last: int, filter: str | dict | None) -> list[int]:
     """Seqs in `first` <= seq < `last` of the rows that pass the filter."""
     if filter in (None, "control"):
         return world.trace.seqs(first, last, control_only=True)
@@ -101,7 +78,7 @@ def passing(world: Run, first: int, last: int, filter: str | dict | None) -> lis
     raise ValueError(f"{filter!r} is not a filter: use everything, control, a message or a subscription")
 
 
-def _equal(world: Run, first: int, last: int, **wanted: str | int) -> list[int]:
+def _equal(world: World, first: int, last: int, **wanted: str | int) -> list[int]:
     columns = world.trace.columns(first, last, names=tuple(wanted))
     mask = np.ones(last - first, dtype=bool)
     for name, value in wanted.items():

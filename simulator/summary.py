@@ -13,10 +13,10 @@ from simulator.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
     from simulator.protocols.manifest import Manifest
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def summarise(run: RunView, protocol: Manifest) -> dict[str, Any]:
+def summarise(run: World, protocol: Manifest) -> dict[str, Any]:
     """The whole object. The sections of other protocols than the run's are empty."""
     failovers = protocol.failovers(run)
     sections = protocol.sections

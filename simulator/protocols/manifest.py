@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from simulator.scenarios.changes import Change
     from simulator.scenarios.model import Scenario
     from simulator.system.compared import Compared
-    from simulator.system.run_view import RunView
     from simulator.system.system import System
     from simulator.trace.trace import Trace
+    from simulator.world import World
 
 
 class NotOffered(ValueError):
@@ -36,11 +36,11 @@ class NotOffered(ValueError):
 # --- the defaults of optional parts
 
 
-def _no_failovers(run: RunView) -> list[dict]:
+def _no_failovers(run: World) -> list[dict]:
     return []
 
 
-def _command_results(run: RunView) -> list[dict]:
+def _command_results(run: World) -> list[dict]:
     return run.command_results
 
 
@@ -81,19 +81,19 @@ def _no_cells(runtime: Any, cluster: str, topic: str, first: int, count: int) ->
     raise NotOffered("This protocol has no logs that the page shows as cells.")
 
 
-def _no_marker(run: RunView, number: int) -> dict:
+def _no_marker(run: World, number: int) -> dict:
     raise NotOffered(f"There is no marker {number}: this protocol writes none.")
 
 
-def _no_broker_load(run: RunView) -> dict:
+def _no_broker_load(run: World) -> dict:
     raise NotOffered("This protocol has no brokers whose load is recorded.")
 
 
-def _no_creation(run: RunView) -> dict:
+def _no_creation(run: World) -> dict:
     raise NotOffered("This protocol creates no topics by replication.")
 
 
-def _no_replicator_starts(run: RunView, source: str, target: str, topic: str) -> dict:
+def _no_replicator_starts(run: World, source: str, target: str, topic: str) -> dict:
     raise NotOffered("This protocol has no replicators.")
 
 
@@ -154,11 +154,11 @@ class Inspection:
     """
 
     cells: Callable[[Any, str, str, int, int], dict] = _no_cells
-    marker: Callable[[RunView, int], dict] = _no_marker
+    marker: Callable[[World, int], dict] = _no_marker
     snapshot_rules: Callable[[Any, str], dict[str, dict]] = _no_rules
-    broker_load: Callable[[RunView], dict] = _no_broker_load
-    creation: Callable[[RunView], dict] = _no_creation
-    replicator_starts: Callable[[RunView, str, str, str], dict] = _no_replicator_starts
+    broker_load: Callable[[World], dict] = _no_broker_load
+    creation: Callable[[World], dict] = _no_creation
+    replicator_starts: Callable[[World, str, str, str], dict] = _no_replicator_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +193,8 @@ class RunComparison:
     """
 
     figures: tuple[str, ...]
-    costs: Callable[[RunView], dict[str, int]]
-    followed: Callable[[RunView], list[dict[str, Any]]]
+    costs: Callable[[World], dict[str, int]]
+    followed: Callable[[World], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,14 +225,14 @@ class Manifest:
     name: str
     build: Callable[[Scenario, int, Trace], System]
     count: Callable[[Trace, Scenario, int | None], CountedRun]
-    view: Callable[[RunView], dict[str, Any]]
+    view: Callable[[World], dict[str, Any]]
     flights: Callable[[Any, int], tuple[list[dict], dict[str, int]]]
-    sections: Mapping[str, Callable[[RunView], Any]]
+    sections: Mapping[str, Callable[[World], Any]]
     checks: CheckList
     changes: tuple[Change, ...]
     compared: Compared
-    failovers: Callable[[RunView], list[dict]] = _no_failovers
-    commands: Callable[[RunView], list[dict]] = _command_results
+    failovers: Callable[[World], list[dict]] = _no_failovers
+    commands: Callable[[World], list[dict]] = _command_results
     tables: Callable[[], dict[str, Any]] = dict
     live: LiveRows = LiveRows()
     forecasts: Forecasts = Forecasts()

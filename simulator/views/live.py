@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.protocols.manifest import Manifest
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
 NEVER_LEFT_OUT: dict[str, Callable[[], Any]] = {"clusters": dict, "forecast": dict, "failovers": list}
@@ -21,7 +21,7 @@ They are empty where the protocol's view has none.
 """
 
 
-def view(run: RunView, protocol: Manifest, judged_us: int | None = None) -> dict[str, Any]:
+def view(run: World, protocol: Manifest, judged_us: int | None = None) -> dict[str, Any]:
     """Everything that the diagram shows at this instant.
 
     Violated claims are shown up to `judged_us` where that is given.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import db
 
@@ -22,7 +22,6 @@ from visualizer.labs.definitions import scenario_of
 from visualizer.labs.presentation import Presenting
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
-from visualizer.labs.runner_host import RunnerHost
 from visualizer.labs.session import Session
 from visualizer.labs.trouble import AWAY, bad_value, is_bad_value
 from visualizer.labs.work import Job
@@ -30,6 +29,9 @@ from visualizer.live.frames import Frame
 from visualizer.live.wire import Refused
 from visualizer.pages.pictures import picture_at
 from visualizer.questions.queries import COUNTED, answer
+
+if TYPE_CHECKING:
+    from visualizer.labs.hub import Hub
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ POSITION_S = 1.0
 class Runner:
     """Runs a lab for its room, and listens to its session (`visualizer.labs.session.Listener`)."""
 
-    def __init__(self, hub: RunnerHost, room: Room, stored: store.StoredLab) -> None:
+    def __init__(self, hub: Hub, room: Room, stored: store.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
         self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump, hub.admit_rerun)

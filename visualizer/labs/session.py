@@ -8,18 +8,21 @@ Instants of the wall clock are passed in as numbers, since only the pump reads i
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.playback import Playback
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.slices import SliceSize
 from visualizer.labs.waiting import Waiting
 from visualizer.labs.work import Job
-from visualizer.live.frame_scheduler import CHECK_ROWS, Listener, Looking
+from visualizer.live.frame_scheduler import CHECK_ROWS, Looking
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import RiskCurves
 from visualizer.questions.printouts import Printouts
 from visualizer.questions.tile_cache import TileCache
+
+if TYPE_CHECKING:
+    from visualizer.labs.running import Runner
 
 BUSY_AFTER_S = 0.2
 """Seconds after which the page shows that a job is running."""
@@ -28,7 +31,7 @@ BUSY_AFTER_S = 0.2
 class Session:
     """One open lab. `world` is None until the rebuilding job has created it."""
 
-    def __init__(self, lab_id: str, first_epoch: int, listener: Listener) -> None:
+    def __init__(self, lab_id: str, first_epoch: int, listener: Runner) -> None:
         self.lab_id = lab_id
         self.listener = listener
         self.world: Any = None

@@ -8,12 +8,15 @@ clock are passed in as numbers.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.playback import FRAME_S, Playback
 from visualizer.labs.work import Job, Work
-from visualizer.live.frames import Frame, FrameMaker, Playing
+from visualizer.live.frames import FrameMaker, Playing
 from visualizer.questions.curve import RiskCurves
+
+if TYPE_CHECKING:
+    from visualizer.labs.running import Runner
 
 CHECK_ROWS = 2_000
 """Rows that the checks read in one slice.
@@ -22,26 +25,10 @@ Otherwise the next view would read all remaining rows at once.
 """
 
 
-class Listener(Protocol):
-    """Receives frames and notices: the lab's room."""
-
-    def publish(self, frame: Frame, snapshot: Frame | None) -> None: ...
-
-    def say(self, message: dict[str, Any]) -> None: ...
-
-    def watched(self) -> bool: ...
-
-    def position_changed(self) -> None: ...
-
-    def frame_failed(self, error: Exception | None) -> None: ...
-
-    def failed(self, error: BaseException) -> None: ...
-
-
 class Looking:
     """The frame schedule of one lab. `frames` is None until the world exists."""
 
-    def __init__(self, first_epoch: int, listener: Listener, playback: Playback) -> None:
+    def __init__(self, first_epoch: int, listener: Runner, playback: Playback) -> None:
         self.frames: FrameMaker | None = None
         self.next_frame_s = 0.0
         self.wanted = False  # a frame is requested

@@ -8,14 +8,14 @@ without a declaration gets a name and begins at that instant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from simulator.kernel.links import Link
 from simulator.log.columns import SharedColumn
 from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.figures import READS, Figures
 from simulator.protocols.emqx.leader_store import FIRST_ROOT, Committed, LeaderStore
-from simulator.protocols.emqx.protocol import Address, BorrowerId, Message
+from simulator.protocols.emqx.protocol import BorrowerId
 from simulator.protocols.emqx.ranks import Rank, RankProgress
 from simulator.protocols.emqx.reading import Reading
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches
@@ -25,6 +25,9 @@ from simulator.scenarios.settings import SETTINGS
 from simulator.system.system import System
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.network import Network
 
 _STORED = CODE["message.stored"]
 FAULTY = (
@@ -93,12 +96,6 @@ class Messages:
         self.publisher, self.number, self.quality = given
 
 
-class Wire(Protocol):
-    """The interface of `network.Network`, which carries messages between processes."""
-
-    def send(self, source: str, target: Address, message: Message, cause: int) -> None: ...
-
-
 class Reader(Protocol):
     """The interface of `session.Session`, which reads streams."""
 
@@ -139,7 +136,7 @@ class ClusterState(System):
     )
 
     sessions: Mapping[str, Reader]
-    network: Wire
+    network: Network
     links: dict[tuple[str, str], NodeLink]  # type: ignore[assignment]  # of nodes, all of them
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:

@@ -11,7 +11,7 @@ that interval, as in a leader whose two timers have drifted apart.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Handler
 from simulator.kernel.random import draw, stream_key
@@ -34,6 +34,9 @@ from simulator.protocols.emqx.protocol import (
 )
 from simulator.trace.registry import NULL
 
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.registry import Registry
+
 FIRST_ROUND_RANK = 2
 """The rank of messages (`network.WIRE_RANK`): the first round is handled between them."""
 
@@ -51,12 +54,6 @@ class Chooser:
     def __call__(self, below: int) -> int:
         self.count += 1
         return draw(self.key, self.count) % below
-
-
-class Elector(Protocol):
-    """The registry of the leader's node, which elected it and removes it when it ends."""
-
-    def forget(self, group: str, leader: int) -> None: ...
 
 
 class LeaderProcess:
@@ -89,7 +86,7 @@ class LeaderProcess:
     def __init__(
         self,
         system: ClusterState,
-        elector: Elector,
+        elector: Registry,
         group: str,
         node: str,
         number: int,

@@ -9,11 +9,14 @@ node: `send_to_leader` casts it to the borrower's own node, which casts it to it
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.protocol import END, Address, Flight, Message
 from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.runtime import Emqx
 
 WIRE_RANK = 2
 LATE_FACTOR = 3
@@ -32,18 +35,12 @@ class Order(NamedTuple):
     skip: int = 0
 
 
-class Processes(Protocol):
-    """The interface of `runtime.Emqx`, which passes a message to its target process."""
-
-    def deliver(self, flight: Flight, cause: int) -> bool: ...
-
-
 class Network:
     """The messages in flight between nodes, by number, and the requested faults."""
 
     __slots__ = ("system", "processes", "count", "flights", "orders")
 
-    def __init__(self, system: ClusterState, processes: Processes) -> None:
+    def __init__(self, system: ClusterState, processes: Emqx) -> None:
         self.system, self.processes = system, processes
         self.count = 0
         self.flights: dict[int, Flight] = {}

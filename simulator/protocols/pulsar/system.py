@@ -7,7 +7,7 @@ from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.broadcast.audience import member_name
 from simulator.protocols.pulsar.broadcast.fan_out import FanOut
-from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
+from simulator.protocols.pulsar.broker.cluster import Cluster
 from simulator.protocols.pulsar.client.consumer import Consumer, new_delivered_sets
 from simulator.protocols.pulsar.client.producer import Producer
 from simulator.protocols.pulsar.commands.effects import HANDLERS
@@ -42,7 +42,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
         sampler = Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}"))
         runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)
     for name in runtime.cluster_names:
-        cluster = runtime.clusters[name] = BaseCluster(runtime, name, new_topic)
+        cluster = runtime.clusters[name] = Cluster(runtime, name, new_topic)
         cluster.brokers = [*brokers_of(cluster)]
     runtime.remote_admin = RemoteAdmin(runtime)
     new_delivered_sets(runtime)

@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.ack_sync.roles import SubscriptionOfSync
+    from simulator.protocols.pulsar.broker.subscription import Subscription
 
 _REGISTERED = CODE["message.registered"]
 
@@ -25,7 +25,7 @@ class AcknowledgementFilter:
     arrived. `filtered` counts messages.
     """
 
-    def __init__(self, subscription: SubscriptionOfSync) -> None:
+    def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime

@@ -19,7 +19,8 @@ from pyroaring import BitMap
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.ack_sync.roles import SubscriptionOfSync, TopicOfSync
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 NONE, ONCE = "none", "once"  # once: on command only; else "periodic"
 REQUEST_BYTES, RANGE_BYTES = 64, 32
@@ -99,7 +100,7 @@ class Line:
 class AcknowledgementSender:
     """The sending side of one subscription in one cluster."""
 
-    def __init__(self, subscription: SubscriptionOfSync, period_us: int | None, place: int) -> None:
+    def __init__(self, subscription: Subscription, period_us: int | None, place: int) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime
@@ -270,7 +271,7 @@ class AcknowledgementSender:
                 self._others.setdefault(origin, BitMap()).update(carried)
 
 
-def sender_for(subscription: SubscriptionOfSync) -> AcknowledgementSender | None:
+def sender_for(subscription: Subscription) -> AcknowledgementSender | None:
     """The sending side, when the scenario configures one."""
     specs = subscription.runtime.subscriptions
     spec = specs.get(subscription.name)
@@ -281,15 +282,13 @@ def sender_for(subscription: SubscriptionOfSync) -> AcknowledgementSender | None
     return AcknowledgementSender(subscription, period_us, sorted(specs).index(spec.name))
 
 
-def origin_of(topic: TopicOfSync, index: int) -> tuple[int, int]:
+def origin_of(topic: Topic, index: int) -> tuple[int, int]:
     """(origin cluster's ordinal, index in its log) of an entry of messages: the position that it carries."""
     origin = topic.runtime.messages.origin[topic.log.records[index]]
     return origin, index if origin == topic.cluster.index else topic.source_indices[index]
 
 
-def apply(
-    topic: TopicOfSync, sender: SubscriptionOfSync, state: AcknowledgedState, known: Known, cause: int
-) -> None:
+def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: Known, cause: int) -> None:
     """The receiving broker adds the state to the earlier states of the peer.
 
     A subscription that is missing is opened at Earliest.

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.storage.roles import TopicInCluster
 
 RATE_WINDOW_US = 10_000_000
 ADVANCED = ("acknowledgement", "expiry", "update")
@@ -409,7 +408,7 @@ def oldest_pending_us(replicator: Replicator) -> int:
     )
 
 
-def ranges_within_ledgers(topic: TopicInCluster, cursor: Cursor) -> int:
+def ranges_within_ledgers(topic: Topic, cursor: Cursor) -> int:
     """Individually deleted ranges as a broker counts them: none crosses a ledger."""
     total = cursor.ranges_total
     if not total:

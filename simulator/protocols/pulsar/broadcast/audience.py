@@ -22,8 +22,8 @@ from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.broker.topic_roles import BrokerOfTopic
     from simulator.protocols.pulsar.scenario.client_model import AudienceSpec
 
 WAITING, RUNNING, STOPPED = "waiting", "running", "stopped"
@@ -176,7 +176,7 @@ class Audience:
             reads.reached_end()
 
     @property
-    def _broker(self) -> BrokerOfTopic:
+    def _broker(self) -> Broker:
         broker = self.topic.broker
         assert broker is not None, "an audience is at a declared broker"
         return broker

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.scenario.model import BrokerSpec
 
@@ -46,7 +45,7 @@ class Dispatch(NamedTuple):
     """
 
     @property
-    def topic(self) -> TopicOfSession:
+    def topic(self) -> Topic:
         return self.session.topic
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broadcast.runs import Run
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 ROWS_AT_ONCE = 4_096
 """Approximate number of rows that a window makes, some milliseconds of work.
@@ -33,7 +33,7 @@ A run with audiences must not delay the others. An instant with more rows is not
 class FanOut:
     """Serves all audiences of a run."""
 
-    def __init__(self, runtime: BrokerRuntime) -> None:
+    def __init__(self, runtime: Pulsar) -> None:
         self.runtime = runtime
         self.rank = rank(FAN_OUT, 0)
         self.audiences: list[Audience] = []

@@ -21,7 +21,7 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broadcast.runs import Run
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 CONNECTED, DISPATCHED = CODE["consumer.connected"], CODE["message.dispatched"]
 DELIVERED, ACKNOWLEDGED, REGISTERED = (
@@ -118,7 +118,7 @@ def messages_of(run: Run, count: int) -> int:
     return sum(batch[records[index]] for index in run.entries[run.done : run.done + count])
 
 
-def write(runtime: BrokerRuntime, items: np.ndarray, audiences: list[Audience]) -> None:
+def write(runtime: Pulsar, items: np.ndarray, audiences: list[Audience]) -> None:
     """Sort the items and write their rows. `audiences` are those that may be among them."""
     items = items[np.lexsort((items[:, BROKER], items[:, AT]))]
     made = items[:, BATCH] > 0
@@ -143,7 +143,7 @@ def _places(sent: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _message_rows(
-    runtime: BrokerRuntime, sent: np.ndarray, dispatched: np.ndarray, delivered: np.ndarray
+    runtime: Pulsar, sent: np.ndarray, dispatched: np.ndarray, delivered: np.ndarray
 ) -> list[RowColumns]:
     first = sent[:, PLACE] == 0
     batch_index = np.where(sent[:, BATCH] == 1, NULL, sent[:, PLACE])

@@ -7,41 +7,12 @@ Rules: looked up again when a topic is loaded and when a setting changes. Units 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 _SECOND_US = 1_000_000
-
-
-class TopicWithPolicies(Protocol):
-    """A topic with its own policies, which take precedence over its cluster's settings."""
-
-    policies: dict[str, Any]
-
-
-class ClusterOfSettings(Protocol):
-    """A cluster that holds its brokers' settings."""
-
-    def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
-        """A broker setting in force."""
-
-
-class RuntimeOfSettings(Protocol):
-    """A runtime with a scenario's options."""
-
-    def option(self, name: str) -> Any:
-        """The value of an option in force."""
-
-
-class TopicOfSettings(TopicWithPolicies, Protocol):
-    """A topic whose settings are looked up."""
-
-    @property
-    def runtime(self) -> RuntimeOfSettings:
-        """The run's options."""
-
-    @property
-    def cluster(self) -> ClusterOfSettings:
-        """The cluster that it is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +33,7 @@ class HotSettings:
     checks_late: bool
 
     @classmethod
-    def of(cls, topic: TopicOfSettings) -> HotSettings:
+    def of(cls, topic: Topic) -> HotSettings:
         """Read a topic's settings."""
 
         def setting(name: str) -> Any:

@@ -15,12 +15,9 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.session_roles import (
-        BrokerOfSession,
-        ConsumerOfSession,
-        DispatchOfSession,
-        SubscriptionOfSession,
-    )
+    from simulator.protocols.pulsar.broadcast.broker import Broker, Dispatch
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.message_keys import About
 
 _DISPATCHED = CODE["message.dispatched"]
@@ -66,7 +63,7 @@ class Session:
         "sent_entries",
     )
 
-    def __init__(self, consumer: ConsumerOfSession, subscription: SubscriptionOfSession) -> None:
+    def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
         self.consumer = consumer
         self.subscription = subscription
         self.topic = subscription.topic
@@ -137,7 +134,7 @@ class Session:
         return sent
 
     def _queue_in_broker(
-        self, broker: BrokerOfSession, index: int, first: int, count: int, redelivery: int, cause: int
+        self, broker: Broker, index: int, first: int, count: int, redelivery: int, cause: int
     ) -> int:
         """Queue the entry in the broker; returns its number of messages."""
         remaining = 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count)
@@ -150,7 +147,7 @@ class Session:
         broker.send(self, size_bytes, (index, first, remaining, redelivery, cause))
         return sent
 
-    def arrive(self, dispatch: DispatchOfSession) -> None:
+    def arrive(self, dispatch: Dispatch) -> None:
         """An entry has left the broker: a row for each of its messages, then they are in the client."""
         index, first, remaining, redelivery, cause = dispatch.sent
         runtime, topic, messages = self.runtime, self.topic, self.runtime.messages

@@ -27,7 +27,7 @@ from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.broker.subscription_roles import TopicOfSubscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.message_keys import Ack
     from simulator.protocols.pulsar.client.waiting_acks import AckColumns
 
@@ -38,9 +38,7 @@ _SECOND_US = 1_000_000
 class Subscription:
     """One durable subscription of one topic partition."""
 
-    def __init__(
-        self, topic: TopicOfSubscription, name: str, type_: str, mark_delete: int, replicated: bool
-    ) -> None:
+    def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
         self.topic = topic
         self.runtime = topic.runtime
         self.name = name
@@ -315,7 +313,7 @@ class Subscription:
         return max(0, self.cursor.backlog(self.topic.log.length))
 
 
-def note_owed(topic: TopicOfSubscription, name: str, mark_delete: int) -> None:
+def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
     """Record that messages at or below the opening mark-delete are not owed to the subscription here.
 
     The earliest opening counts.

@@ -34,8 +34,9 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     import numpy as np
 
-    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
-    from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, BrokerOfTopic
+    from simulator.protocols.pulsar.broadcast.audience import Audience
+    from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.broker.cluster import Cluster
 
 _STORED = CODE["message.stored"]
 
@@ -53,7 +54,7 @@ class Topic:
     blocks_producers = False  # whether a backlog quota in force refuses producers once it is exceeded
     marker_written = (-1, -1)  # see `storage.tail_read`
 
-    def __init__(self, cluster: BaseCluster[Topic], base: str, name: str, partition: int) -> None:
+    def __init__(self, cluster: Cluster, base: str, name: str, partition: int) -> None:
         runtime = cluster.runtime
         self.runtime = runtime
         self.cluster = cluster
@@ -82,9 +83,9 @@ class Topic:
         self.controller: SnapshotController | None = None
         self.data_timestamp_ms = 0
         self.loaded = False
-        self.audiences: dict[str, AudienceOfTopic] = {}
+        self.audiences: dict[str, Audience] = {}
         # the broker that serves it, in a cluster that declares brokers
-        self.broker: BrokerOfTopic | None = None
+        self.broker: Broker | None = None
         self.migrating = False  # marked migrated (PIP-188): its producers are about to be redirected
         self.migrated_to: str | None = None  # the cluster to which its clients are redirected
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
@@ -191,7 +192,7 @@ class Topic:
         inbound.disconnect(self, "terminated", seq)
         return seq
 
-    def take_broker(self, broker: BrokerOfTopic | None) -> None:
+    def take_broker(self, broker: Broker | None) -> None:
         """Set the broker that serves it from the next load on."""
         if self.broker is not None:
             self.broker.topics.remove(self.name)

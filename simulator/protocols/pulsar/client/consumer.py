@@ -32,8 +32,8 @@ from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
-    from simulator.protocols.pulsar.broker.topic_roles import BrokerOfTopic
+    from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 _DELIVERED = CODE["message.delivered"]
@@ -55,7 +55,7 @@ class Consumer:
     On a partitioned topic it has a session per partition and one application.
     """
 
-    def __init__(self, runtime: BrokerRuntime, spec: ConsumerSpec) -> None:
+    def __init__(self, runtime: Pulsar, spec: ConsumerSpec) -> None:
         self.runtime = runtime
         self.spec = spec
         self.name = spec.name
@@ -72,7 +72,7 @@ class Consumer:
             runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic
         )
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
-        self.asking: dict[str, BrokerOfTopic] = {}  # by topic the broker whose queue it waits in
+        self.asking: dict[str, Broker] = {}  # by topic the broker whose queue it waits in
         self.queue: deque[ReceivedMessage] = deque()
         self.in_delivery = MessagesInDelivery(self)
         self.current: Delivery | None = None
@@ -420,7 +420,7 @@ class Consumer:
         self.acks.add(key, session, (index, batch_index, seq, message, about))
 
 
-def new_delivered_sets(runtime: BrokerRuntime) -> None:
+def new_delivered_sets(runtime: Pulsar) -> None:
     """Create the sets of message numbers delivered, acknowledged and settled, by subscription."""
     for name in sorted(runtime.subscriptions):
         runtime.delivered[name] = BitMap()

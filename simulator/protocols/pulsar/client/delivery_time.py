@@ -16,7 +16,7 @@ from simulator.kernel.random import stream_key
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
-    from simulator.protocols.pulsar.client.delivery_roles import ConsumerOfDelivery
+    from simulator.protocols.pulsar.client.consumer import Consumer
 
 
 class Sent(NamedTuple):
@@ -35,7 +35,7 @@ class MessagesInDelivery:
 
     __slots__ = ("_consumer", "_serial", "_time", "pending", "takes_time")
 
-    def __init__(self, consumer: ConsumerOfDelivery) -> None:
+    def __init__(self, consumer: Consumer) -> None:
         runtime = consumer.runtime
         self._consumer = consumer
         self._time = Sampler(

@@ -23,8 +23,8 @@ from simulator.protocols.pulsar.shadow.authorisation import PRODUCE, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
     from simulator.scenarios.model import Selection
 
@@ -37,7 +37,7 @@ RETRY_US = 100_000
 class Producer:
     """One producer of a topic."""
 
-    def __init__(self, runtime: BrokerRuntime, spec: ProducerSpec) -> None:
+    def __init__(self, runtime: Pulsar, spec: ProducerSpec) -> None:
         self.runtime = runtime
         self.spec = spec
         self.name = spec.name

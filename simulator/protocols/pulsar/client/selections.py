@@ -12,7 +12,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from pyroaring import BitMap
 
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 ACKNOWLEDGED = CODE["message.acknowledged"]
@@ -41,7 +41,7 @@ class Selections:
 
     __slots__ = ("candidates", "_negatively_acknowledged", "_runtime", "_spec", "holds", "negatives")
 
-    def __init__(self, runtime: BrokerRuntime, spec: ConsumerSpec, negatively_acknowledged: BitMap) -> None:
+    def __init__(self, runtime: Pulsar, spec: ConsumerSpec, negatively_acknowledged: BitMap) -> None:
         """`negatively_acknowledged`: numbers of messages, kept up to date by their owner."""
         self._runtime = runtime
         self._spec = spec

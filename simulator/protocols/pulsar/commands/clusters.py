@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker.base_cluster import HOST, LOST, UP
+from simulator.protocols.pulsar.broker.cluster import HOST, LOST, UP
 from simulator.protocols.pulsar.client.consumer import ALIVE, DOWN
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_link

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import catalogue, policies
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
-    from simulator.protocols.pulsar.creation.topic_roles import TopicOfCatalogue
+    from simulator.protocols.pulsar.broker.cluster import Cluster
 
 PARTITIONED = "partitioned"
 
 
-def ask(cluster: BaseCluster[TopicOfCatalogue], base: str, client: int, cause: int) -> str | None:
+def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
     """A client connects: create the topic if the rules allow it.
 
     Returns None when it exists now, else why it does not. The caller may write a row for a refusal. It is not
@@ -37,7 +36,7 @@ def ask(cluster: BaseCluster[TopicOfCatalogue], base: str, client: int, cause: i
     return None
 
 
-def refusal(cluster: BaseCluster[TopicOfCatalogue], base: str) -> str | None:
+def refusal(cluster: Cluster, base: str) -> str | None:
     """Why a client may not create the topic here, None when it may."""
     namespace = cluster.runtime.scenario.topics[base].namespace
     if cluster.runtime.scenario.topics[base].shadow_of is not None:
@@ -50,7 +49,7 @@ def refusal(cluster: BaseCluster[TopicOfCatalogue], base: str) -> str | None:
     return None
 
 
-def auto_partitions(cluster: BaseCluster[TopicOfCatalogue], base: str) -> int:
+def auto_partitions(cluster: Cluster, base: str) -> int:
     """Partitions of a topic that a client creates here by the policies in force; 0 is a plain topic."""
     _allowed, kind, partitions = policies.auto_creation(
         cluster, cluster.runtime.scenario.topics[base].namespace
@@ -58,7 +57,7 @@ def auto_partitions(cluster: BaseCluster[TopicOfCatalogue], base: str) -> int:
     return partitions if kind == PARTITIONED else 0
 
 
-def _remote_shape(cluster: BaseCluster[TopicOfCatalogue], base: str) -> tuple[int | None, str | None]:
+def _remote_shape(cluster: Cluster, base: str) -> tuple[int | None, str | None]:
     """The shape that a remote cluster has, and its name; queried in sorted order since #25312.
 
     Only the namespace's list counts, and PIP-370's switch (`BrokerService`,

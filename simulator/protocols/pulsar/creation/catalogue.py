@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import schema_registry
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
-    from simulator.protocols.pulsar.creation.topic_roles import TopicOfCatalogue
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 
 def partition_names(base: str, partitions: int) -> list[tuple[str, int]]:
@@ -36,7 +36,7 @@ def words_of(shape: int | None) -> str:
     )
 
 
-def too_few(cluster: BaseCluster[TopicOfCatalogue], base: str, partitions: int) -> str | None:
+def too_few(cluster: Cluster, base: str, partitions: int) -> str | None:
     """Why so many partitions cannot be created, None when they can (AdminResource.getMaxPartitionIndex).
 
     They cannot when a log named like a partition exists without metadata and has at least that number.
@@ -53,7 +53,7 @@ def too_few(cluster: BaseCluster[TopicOfCatalogue], base: str, partitions: int) 
 
 
 def create(
-    cluster: BaseCluster[TopicOfCatalogue],
+    cluster: Cluster,
     base: str,
     partitions: int,
     reason: str,
@@ -74,9 +74,7 @@ def create(
     return seq
 
 
-def create_by_name(
-    cluster: BaseCluster[TopicOfCatalogue], base: str, name: str, reason: str, cause: int, peer: str
-) -> int:
+def create_by_name(cluster: Cluster, base: str, name: str, reason: str, cause: int, peer: str) -> int:
     """Create one log named like a partition, without metadata.
 
     Before PIP-414 a producer of a single partition created such logs.
@@ -92,7 +90,7 @@ def partition_number(base: str, name: str) -> int:
 
 
 def grow(
-    cluster: BaseCluster[TopicOfCatalogue],
+    cluster: Cluster,
     base: str,
     partitions: int,
     reason: str,
@@ -111,9 +109,7 @@ def grow(
     return seq
 
 
-def copy_subscriptions(
-    cluster: BaseCluster[TopicOfCatalogue], base: str, new: list[TopicOfCatalogue], cause: int
-) -> None:
+def copy_subscriptions(cluster: Cluster, base: str, new: list[Topic], cause: int) -> None:
     """New partitions get the subscriptions of partition 0 at earliest, so that they miss no messages."""
     first = cluster.topics[f"{base}-partition-0"]
     for topic in new if first.source is None else ():
@@ -124,7 +120,7 @@ def copy_subscriptions(
         topic.evaluate_controller(cause)
 
 
-def shadows_of(cluster: BaseCluster[TopicOfCatalogue], base: str) -> list[str]:
+def shadows_of(cluster: Cluster, base: str) -> list[str]:
     """Shadow topics of a topic that are in the cluster, by name."""
     topics = cluster.runtime.scenario.topics
     return sorted(
@@ -132,9 +128,7 @@ def shadows_of(cluster: BaseCluster[TopicOfCatalogue], base: str) -> list[str]:
     )
 
 
-def _open(
-    cluster: BaseCluster[TopicOfCatalogue], base: str, names: list[tuple[str, int]], cause: int
-) -> list[TopicOfCatalogue]:
+def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> list[Topic]:
     """Open the missing logs and return them; all exist before the first is loaded."""
     new = [
         cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics
@@ -147,7 +141,7 @@ def _open(
     return new
 
 
-def delete(cluster: BaseCluster[TopicOfCatalogue], base: str, reason: str, cause: int) -> int:
+def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
     """Delete a topic with everything in it: subscriptions, replication cursors, entries, schemas.
 
     Returns the row's seq.

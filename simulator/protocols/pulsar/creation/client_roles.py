@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
+    pass
 
 
 class ClientOfTopic(Protocol):
@@ -16,21 +16,3 @@ class ClientOfTopic(Protocol):
 
     number: int
     refusal: str | None
-
-
-class ProducerOfTopic(ClientOfTopic, Protocol):
-    """A producer with a schema. `schema_refusal` is (reason, sentence) where the topic refuses it."""
-
-    spec: ProducerSpec
-    schema: str | None
-    schema_refusal: tuple[str, str] | None
-    next_sequence_id: int
-
-    def flush_batches(self, cause: int) -> None:
-        """Send the open batches."""
-
-
-class ConsumerOfTopic(ClientOfTopic, Protocol):
-    """A consumer that subscribes to a topic."""
-
-    spec: ConsumerSpec

@@ -15,11 +15,9 @@ from simulator.protocols.pulsar.creation import auto_creation, schema_registry
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.creation.client_roles import (
-        ClientOfTopic,
-        ConsumerOfTopic,
-        ProducerOfTopic,
-    )
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic
 
 
 def find_topic(client: ClientOfTopic, cluster: Cluster, base: str, cause: int) -> int:
@@ -41,7 +39,7 @@ def find_topic(client: ClientOfTopic, cluster: Cluster, base: str, cause: int) -
     return cluster.partitioned.get(base, 0)
 
 
-def use_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> None:
+def use_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> None:
     """Set the schema of the producer's further messages; the topic accepts or refuses it."""
     runtime = cluster.runtime
     if runtime.schemas is None:
@@ -63,7 +61,7 @@ def use_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, 
     refuses_schema(producer, cluster, schema, seq)
 
 
-def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> str | None:
+def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> str | None:
     """Why the topic does not accept the producer's messages with this schema.
 
     None when it does, or when the topic does not exist.
@@ -94,7 +92,7 @@ def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | No
     return None if refused is None else refused[1]
 
 
-def refuses_reader(consumer: ConsumerOfTopic, topic: Topic, schema: str, cause: int) -> str | None:
+def refuses_reader(consumer: Consumer, topic: Topic, schema: str, cause: int) -> str | None:
     """Why a consumer with a schema may not subscribe, None when it may."""
     cluster, runtime = topic.cluster, topic.runtime
     active = (

@@ -7,39 +7,19 @@ replicates nothing. A namespace that no scenario declares exists everywhere with
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.scenario.model import NamespaceSpec, TopicSpec
 from simulator.protocols.pulsar.scenario.policies import POLICIES
 from simulator.scenarios.model import Scenario
 
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.pulsar import Pulsar
+
 FIELDS = tuple(key.field for key in POLICIES)
 LOCAL, GLOBAL = "local", "global"
 """Scopes of a topic's own list, in order of precedence."""
-
-
-class RuntimeOfPolicies(Protocol):
-    """What policies need of the simulated system (`runtime.Runtime`)."""
-
-    scenario: Scenario
-    policies: PolicyBook
-    cluster_names: list[str]
-
-    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
-        """Write a row; returns its seq."""
-
-
-class ClusterOfPolicies(Protocol):
-    """What policies need of a cluster (`broker.cluster.Cluster`)."""
-
-    name: str
-
-    @property
-    def runtime(self) -> RuntimeOfPolicies:
-        """The system that it is in."""
-
-    def setting(self, name: str) -> Any:
-        """A broker setting in force."""
 
 
 class PolicyBook:
@@ -104,28 +84,28 @@ def declared_pairs(topic: TopicSpec) -> list[tuple[str, str]]:
 # --- policies in force
 
 
-def of_namespace(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> dict[str, Any] | None:
+def of_namespace(runtime: Pulsar, cluster: str, namespace: str) -> dict[str, Any] | None:
     """A namespace's policies in a cluster, None where it does not exist."""
     return runtime.policies.namespaces.get((cluster, namespace))
 
 
-def existing(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> dict[str, Any]:
+def existing(runtime: Pulsar, cluster: str, namespace: str) -> dict[str, Any]:
     """The policies of a namespace that exists in the cluster."""
     return runtime.policies.namespaces[cluster, namespace]
 
 
-def of_topic(runtime: RuntimeOfPolicies, cluster: str, base: str) -> dict[str, Any] | None:
+def of_topic(runtime: Pulsar, cluster: str, base: str) -> dict[str, Any] | None:
     """The policies of a topic's namespace in a cluster, None where that does not exist."""
     return of_namespace(runtime, cluster, runtime.scenario.topics[base].namespace)
 
 
-def in_force(cluster: ClusterOfPolicies, policies: dict[str, Any], policy: str, setting: str) -> Any:
+def in_force(cluster: Cluster, policies: dict[str, Any], policy: str, setting: str) -> Any:
     """A namespace's policy, else the broker's setting."""
     value = policies[policy]
     return cluster.setting(setting) if value is None else value
 
 
-def auto_creation(cluster: ClusterOfPolicies, namespace: str) -> tuple[bool, str, int]:
+def auto_creation(cluster: Cluster, namespace: str) -> tuple[bool, str, int]:
     """(allowed, type, partitions) for topics that clients create here, in a namespace that exists.
 
     A namespace's override counts part by part before the broker's settings.
@@ -138,7 +118,7 @@ def auto_creation(cluster: ClusterOfPolicies, namespace: str) -> tuple[bool, str
     )
 
 
-def namespace_list(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> tuple[str, ...]:
+def namespace_list(runtime: Pulsar, cluster: str, namespace: str) -> tuple[str, ...]:
     """A namespace's replication clusters as one cluster has them.
 
     The cluster alone when none are set, () where the namespace does not exist.
@@ -149,7 +129,7 @@ def namespace_list(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> 
     return policies["replication_clusters"] or (cluster,)
 
 
-def replication_list(runtime: RuntimeOfPolicies, cluster: str, base: str) -> tuple[str, ...]:
+def replication_list(runtime: Pulsar, cluster: str, base: str) -> tuple[str, ...]:
     """The replication list in force for a topic in one cluster."""
     own = runtime.policies.own_list(cluster, base)
     return (
@@ -157,7 +137,7 @@ def replication_list(runtime: RuntimeOfPolicies, cluster: str, base: str) -> tup
     )
 
 
-def remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
+def remotes(runtime: Pulsar, cluster: str, base: str) -> list[str]:
     """Clusters to which a topic replicates from this one, sorted.
 
     A cluster that is only among the allowed ones also replicates. A list of one cluster replicates nothing.
@@ -170,7 +150,7 @@ def remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
     )
 
 
-def namespace_remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
+def namespace_remotes(runtime: Pulsar, cluster: str, base: str) -> list[str]:
     """The other clusters of a namespace's list, sorted: those that count for a topic that is missing here.
 
     It has no policies of its own then. In a namespace that no scenario declares, topics replicate by their
@@ -182,7 +162,7 @@ def namespace_remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> li
     return sorted(other for other in namespace_list(runtime, cluster, namespace) if other != cluster)
 
 
-def followers(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str] | None:
+def followers(runtime: Pulsar, cluster: str, base: str) -> list[str] | None:
     """The clusters that get more partitions with this one, sorted; None where the list lacks this one.
 
     A global policy does not count (`PersistentTopicsBase`, getReplicationClusters).
@@ -200,7 +180,7 @@ def followers(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str] 
     return sorted(other for other in listed if other != cluster) if cluster in listed else None
 
 
-def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
+def kept_out(runtime: Pulsar, cluster: str, base: str) -> bool:
     """Whether a topic is not allowed in a cluster (PersistentTopic).
 
     It is neither in the list in force nor among the allowed clusters.
@@ -210,7 +190,7 @@ def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
     return bool(listed) and cluster not in listed and cluster not in allowed
 
 
-def not_here(cluster: ClusterOfPolicies, base: str) -> tuple[str, str] | None:
+def not_here(cluster: Cluster, base: str) -> tuple[str, str] | None:
     """(status, sentence) why a topic cannot be created in a cluster, None when it can."""
     runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
     if of_namespace(runtime, cluster.name, namespace) is None:
@@ -224,7 +204,7 @@ def not_here(cluster: ClusterOfPolicies, base: str) -> tuple[str, str] | None:
     return None
 
 
-def pairs(runtime: RuntimeOfPolicies, base: str) -> list[tuple[str, str]]:
+def pairs(runtime: Pulsar, base: str) -> list[tuple[str, str]]:
     """The ordered pairs of clusters that replicate a topic now."""
     return [
         (cluster, remote) for cluster in runtime.cluster_names for remote in remotes(runtime, cluster, base)
@@ -234,7 +214,7 @@ def pairs(runtime: RuntimeOfPolicies, base: str) -> list[tuple[str, str]]:
 # --- changes
 
 
-def change(runtime: RuntimeOfPolicies, cluster: str, namespace: str, cause: int, **values: Any) -> int:
+def change(runtime: Pulsar, cluster: str, namespace: str, cause: int, **values: Any) -> int:
     """Set policies of a namespace in one cluster; returns the seq of the last row."""
     book = runtime.policies.namespaces
     seq = cause
@@ -246,7 +226,7 @@ def change(runtime: RuntimeOfPolicies, cluster: str, namespace: str, cause: int,
     return seq
 
 
-def copy_namespace(runtime: RuntimeOfPolicies, source: str, target: str, namespace: str) -> None:
+def copy_namespace(runtime: Pulsar, source: str, target: str, namespace: str) -> None:
     """Copy the namespace of one cluster to another, except its replication list.
 
     That list names the first cluster's remotes.
@@ -258,7 +238,7 @@ def copy_namespace(runtime: RuntimeOfPolicies, source: str, target: str, namespa
 
 
 def change_list(
-    runtime: RuntimeOfPolicies,
+    runtime: Pulsar,
     cluster: str,
     base: str,
     scope: str,
@@ -276,7 +256,7 @@ def change_list(
     )
 
 
-def forget_lists(runtime: RuntimeOfPolicies, cluster: str, base: str, cause: int) -> int:
+def forget_lists(runtime: Pulsar, cluster: str, base: str, cause: int) -> int:
     """Remove a deleted topic's policies in a cluster, global ones too.
 
     Returns the seq of the last row. The scenario's own keys for a topic that follows no namespace apply

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import schema_registry
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.creation.roles import ReplicatorOfCreation
+    from simulator.protocols.pulsar.replication.replicator import Replicator
 
 
 class ReplicatedSchemas:
@@ -35,7 +35,7 @@ class ReplicatedSchemas:
         self.since_us = 0
 
 
-def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> bool:
+def holds_back(replicator: Replicator, index: int, record: int) -> bool:
     """Whether the message must wait for its schema; if so, the registration is requested."""
     runtime = replicator.runtime
     schema = schema_registry.book_of(runtime).of_message(
@@ -51,7 +51,7 @@ def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> boo
     return True
 
 
-def register(replicator: ReplicatorOfCreation, connection: int, index: int, schema: str) -> None:
+def register(replicator: Replicator, connection: int, index: int, schema: str) -> None:
     """At the peer: accept the schema or refuse it."""
     if connection != replicator.connection:
         return
@@ -64,9 +64,7 @@ def register(replicator: ReplicatorOfCreation, connection: int, index: int, sche
     runtime.schedule(answer_us, replicator.rank, replicator.schema_answered, (connection, index, schema, why))
 
 
-def answered(
-    replicator: ReplicatorOfCreation, connection: int, index: int, schema: str, why: str | None
-) -> None:
+def answered(replicator: Replicator, connection: int, index: int, schema: str, why: str | None) -> None:
     """At the source: continue to read, or stop."""
     if connection != replicator.connection:
         return

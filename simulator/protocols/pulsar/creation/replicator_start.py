@@ -27,7 +27,7 @@ from simulator.protocols.pulsar.creation.start_check import (
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.creation.roles import ReplicatorOfCreation
+    from simulator.protocols.pulsar.replication.replicator import Replicator
 
 CONFLICT = "409 This topic already exists"
 FOUND, MISSING, DONE = "200", "404", "204"
@@ -35,7 +35,7 @@ PASS = Verdict(START)
 _OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
 
 
-def order(replicator: ReplicatorOfCreation, shape: int) -> None:
+def order(replicator: Replicator, shape: int) -> None:
     """Send the peer a request to create the topic."""
     arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
     replicator.runtime.schedule(
@@ -43,7 +43,7 @@ def order(replicator: ReplicatorOfCreation, shape: int) -> None:
     )
 
 
-def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
+def passes_at_once(replicator: Replicator) -> bool:
     """Whether this replicator is connected in a run that begins connected.
 
     If not, its check is repeated with requests over the link, and its result so far is dropped.
@@ -55,19 +55,19 @@ def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
     return passed
 
 
-def _key(replicator: ReplicatorOfCreation) -> tuple[int, str, str, str]:
+def _key(replicator: Replicator) -> tuple[int, str, str, str]:
     topic = replicator.topic
     return replicator.requested_seq, topic.cluster.name, replicator.peer, topic.name
 
 
-def _record_outcome(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | None) -> None:
+def _record_outcome(replicator: Replicator, outcome: Outcome, error: str | None) -> None:
     """Keep the outcome in the replicator and in the run, because the replicator may be removed earlier."""
     replicator.checked = outcome
     if replicator.requested_seq != NULL:
         replicator.runtime.start_checks[_key(replicator)] = (outcome, error)
 
 
-def check(replicator: ReplicatorOfCreation) -> Verdict:
+def check(replicator: Replicator) -> Verdict:
     """Run the start check now, and keep its outcome; a reconnection has none."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
@@ -105,7 +105,7 @@ def check(replicator: ReplicatorOfCreation) -> Verdict:
     return verdict
 
 
-def denied(replicator: ReplicatorOfCreation, words: str) -> None:
+def denied(replicator: Replicator, words: str) -> None:
     """The remote refused to create the topic; `words` begins with the status code."""
     last = replicator.checked
     there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
@@ -113,7 +113,7 @@ def denied(replicator: ReplicatorOfCreation, words: str) -> None:
     _record_outcome(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
 
 
-def create_remote(replicator: ReplicatorOfCreation, connection: int, shape: int) -> None:
+def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
     """The request to create reaches the peer; after its response the replicator checks or retries."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]

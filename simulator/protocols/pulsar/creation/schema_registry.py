@@ -9,12 +9,14 @@ strategy in force.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.creation import policies
 from simulator.protocols.pulsar.creation.schema_compatibility import same, why_incompatible, why_unreadable_by
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.model import SchemaSpec
     from simulator.scenarios.model import Scenario
 
@@ -25,25 +27,6 @@ WITHOUT_SCHEMA = (
 )
 ACTIVE_WITHOUT_SCHEMA = "Failed to add schema to an active topic with empty(BYTES) schema"
 PRODUCER, CONSUMER, REPLICATOR, PERSON = "producer", "consumer", "replicator", "command"
-
-
-class RuntimeOfSchemas(policies.RuntimeOfPolicies, Protocol):
-    """What schemas need of the simulated system (`runtime.Runtime`)."""
-
-    schemas: SchemaBook | None
-
-    def option(self, name: str) -> Any:
-        """An option in force."""
-
-
-class ClusterOfSchemas(policies.ClusterOfPolicies, Protocol):
-    """What schemas need of a cluster (`broker.cluster.Cluster`)."""
-
-    number: int
-
-    @property
-    def runtime(self) -> RuntimeOfSchemas:
-        """The system that it is in."""
 
 
 class SchemaBook:
@@ -75,12 +58,12 @@ class SchemaBook:
         return schemas[place - 1] if place else None
 
 
-def owner(cluster: ClusterOfSchemas, base: str) -> str:
+def owner(cluster: Cluster, base: str) -> str:
     """The topic under whose name the schemas are kept: for a shadow topic its source (PIP-180)."""
     return cluster.runtime.scenario.topics[base].shadow_of or base
 
 
-def versions(cluster: ClusterOfSchemas, base: str) -> list[SchemaSpec]:
+def versions(cluster: Cluster, base: str) -> list[SchemaSpec]:
     """The topic's schemas in a cluster, oldest first."""
     book = cluster.runtime.schemas
     return (
@@ -90,23 +73,23 @@ def versions(cluster: ClusterOfSchemas, base: str) -> list[SchemaSpec]:
     )
 
 
-def forget(cluster: ClusterOfSchemas, base: str) -> None:
+def forget(cluster: Cluster, base: str) -> None:
     """Remove the schemas of a deleted topic."""
     if cluster.runtime.schemas is not None and owner(cluster, base) == base:
         cluster.runtime.schemas.versions.pop((cluster.name, base), None)
 
 
-def strategy(cluster: ClusterOfSchemas, base: str) -> str:
+def strategy(cluster: Cluster, base: str) -> str:
     """The compatibility strategy in force."""
     return _in_force(cluster, base, "schema_compatibility_strategy", "schemaCompatibilityStrategy")
 
 
-def _in_force(cluster: ClusterOfSchemas, base: str, policy: str, setting: str) -> Any:
+def _in_force(cluster: Cluster, base: str, policy: str, setting: str) -> Any:
     found = policies.of_topic(cluster.runtime, cluster.name, base)
     return cluster.setting(setting) if found is None else policies.in_force(cluster, found, policy, setting)
 
 
-def may_register(cluster: ClusterOfSchemas, base: str, who: str) -> bool:
+def may_register(cluster: Cluster, base: str, who: str) -> bool:
     """Whether `who` may register a new schema."""
     if who == PERSON or _in_force(
         cluster, base, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
@@ -118,7 +101,7 @@ def may_register(cluster: ClusterOfSchemas, base: str, who: str) -> bool:
     return found is not None and found["is_allow_auto_update_schema_with_replicator"]
 
 
-def why_refused(cluster: ClusterOfSchemas, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
+def why_refused(cluster: Cluster, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
     """(a word, a sentence) why `who` may not register a schema; None when it may, or the topic has it."""
     present = versions(cluster, base)
     if any(same(new, version) for version in present):
@@ -129,14 +112,14 @@ def why_refused(cluster: ClusterOfSchemas, base: str, new: SchemaSpec, who: str)
     return None if why is None else ("incompatible", why)
 
 
-def book_of(runtime: RuntimeOfSchemas) -> SchemaBook:
+def book_of(runtime: Pulsar) -> SchemaBook:
     """The schemas of a run whose scenario declares some."""
     assert runtime.schemas is not None, "a schema is declared"
     return runtime.schemas
 
 
 def offer(
-    cluster: ClusterOfSchemas,
+    cluster: Cluster,
     base: str,
     schema: str,
     who: str,
@@ -163,7 +146,7 @@ def offer(
 
 
 def admit_consumer(
-    cluster: ClusterOfSchemas, base: str, schema: str, cause: int, client: int, active: bool
+    cluster: Cluster, base: str, schema: str, cause: int, client: int, active: bool
 ) -> str | None:
     """Check the schema of a subscribing consumer; returns why it is refused, None when it is not.
 
@@ -178,7 +161,7 @@ def admit_consumer(
     return why_unreadable_by(strategy(cluster, base), book_of(cluster.runtime).declared[schema], present)
 
 
-def admit_without_schema(cluster: ClusterOfSchemas, base: str) -> str | None:
+def admit_without_schema(cluster: Cluster, base: str) -> str | None:
     """Why a producer without a schema is refused, None when it is not.
 
     It is where schemas are enforced and the topic has one.

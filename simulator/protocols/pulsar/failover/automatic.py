@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker.base_cluster import HOST
+from simulator.protocols.pulsar.broker.cluster import HOST
 from simulator.protocols.pulsar.failover.course import (
     AUTO,
     PRIMARY,

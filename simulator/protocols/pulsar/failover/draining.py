@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
 
 class Draining:
@@ -38,13 +38,13 @@ class Draining:
             self._advance(topic)
         self._end_if_drained()
 
-    def look(self, topic: TopicOfLog) -> None:
+    def look(self, topic: Topic) -> None:
         """Check again: the cursor covers more, was opened, or the log lost ledgers."""
         if not self.over and self.next.get(topic.name, 0) < self.end.get(topic.name, 0):
             self._advance(topic)
             self._end_if_drained()
 
-    def look_back(self, topic: TopicOfLog) -> None:
+    def look_back(self, topic: Topic) -> None:
         """Start again: the cursor was reset, recovered or deleted, and may cover less."""
         if not self.over and topic.name in self.end:
             self.next[topic.name] = max(self.first[topic.name], topic.log.first_kept)
@@ -55,7 +55,7 @@ class Draining:
         """The window is over: a backlog that is not drained now remains so."""
         self.over = True
 
-    def _advance(self, topic: TopicOfLog) -> None:
+    def _advance(self, topic: Topic) -> None:
         """Move to the first message entry that the cursor does not cover."""
         log, end, place = topic.log, self.end[topic.name], self.next[topic.name]
         found = topic.subscriptions.get(self.subscription)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.runtime import Runtime
 
 MARKED_RANGES_MAX = 200
 """Ranges of entries that one frame may carry of a forecast or failover.
@@ -321,7 +320,7 @@ def _target_log(runtime: Pulsar, name: str, there: Topic) -> dict[str, Any]:
     }
 
 
-def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _window(runtime: Pulsar, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
     """First messages of the entries from index `first` on.
 
     With batches it has one element per message, and the second result is each one's entry index.
@@ -494,18 +493,18 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     )
 
 
-def in_log(runtime: Runtime, topic: Topic) -> BitMap:
+def in_log(runtime: Pulsar, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now."""
     return BitMap() if topic.cluster.state == "lost" else _had(runtime, topic)
 
 
-def _had(runtime: Runtime, topic: Topic) -> BitMap:
+def _had(runtime: Pulsar, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now, or held when its cluster was lost for good."""
     return (
         topic.present if topic.log.first_kept == 0 else _messages_from(runtime, topic, topic.log.first_kept)
     )
 
 
-def _messages_from(runtime: Runtime, topic: Topic, first: int) -> BitMap:
+def _messages_from(runtime: Pulsar, topic: Topic, first: int) -> BitMap:
     window, _entry = _window(runtime, topic, max(first, topic.log.first_kept))
     return _bitmap(window[window >= 0])

@@ -17,8 +17,8 @@ from simulator.protocols.pulsar.failover.draining import Draining
 from simulator.protocols.pulsar.failover.forecasting import MARKED_RANGES_MAX
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
 
 class FailoverWindow:
@@ -99,7 +99,7 @@ class FailoverWindow:
             )
             self._note_caught_up()
 
-    def cursor_reset(self, topic: TopicOfLog) -> None:
+    def cursor_reset(self, topic: Topic) -> None:
         """An operator moved the target's cursor: entries that it covered may be delivered again."""
         self.draining.look_back(topic)
         if self.lost is None:
@@ -109,11 +109,11 @@ class FailoverWindow:
             elif self.caught_up_us is None:
                 self._note_caught_up()
 
-    def cursor_went_back(self, topic: TopicOfLog) -> None:
+    def cursor_went_back(self, topic: Topic) -> None:
         """The subscription was deleted in the target, or its cursor was recovered after a crash or unload."""
         self.draining.look_back(topic)
 
-    def topic_deleted(self, topic: TopicOfLog) -> None:
+    def topic_deleted(self, topic: Topic) -> None:
         """A topic of the target, with the record of its messages, is about to be deleted."""
         self.returned |= self.stranded & topic.present
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
+    from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.fast_path.survey import Survey
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.storage.tail_read import TailRead
@@ -63,9 +63,7 @@ class Flow:
         "groups",
     )
 
-    def __init__(
-        self, producer: ProducerOfFastPath, topic: Topic, subscription: Subscription | None = None
-    ) -> None:
+    def __init__(self, producer: Producer, topic: Topic, subscription: Subscription | None = None) -> None:
         self.producer = producer
         self.topic = topic
         self.subscription: Subscription  # of the consumers, if any
@@ -191,7 +189,7 @@ class Flow:
         return room, min(horizon_us, until_us)
 
 
-def flow_of(producer: ProducerOfFastPath) -> Flow | None:
+def flow_of(producer: Producer) -> Flow | None:
     """The producer's flow, None while it is not steady."""
     runtime = producer.runtime
     if not _publishes_evenly(producer) or runtime.windows or runtime.schemas is not None:
@@ -230,7 +228,7 @@ def _consumer_of(session: Session) -> Consumer:
     return cast("Consumer", session.consumer)
 
 
-def _publishes_evenly(producer: ProducerOfFastPath) -> bool:
+def _publishes_evenly(producer: Producer) -> bool:
     spec, brokers = producer.spec, producer.brokers
     single = (
         spec.batch == 1

@@ -20,7 +20,7 @@ from simulator.protocols.pulsar.fast_path.survey import Survey
 from simulator.protocols.pulsar.fast_path.wire import Wire
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
+    from simulator.protocols.pulsar.client.producer import Producer
 
 MESSAGES_BETWEEN_LOOKS_MAX = 64
 """Most messages published one by one between two attempts while no stretch is possible."""
@@ -54,7 +54,7 @@ class StretchAttempts:
         )
 
 
-def run_stretch(producer: ProducerOfFastPath) -> int | None:
+def run_stretch(producer: Producer) -> int | None:
     """Run from the publish that is due now to the next other event, if that is far enough away.
 
     Returns how many queue events that replaces, None when no stretch was run.

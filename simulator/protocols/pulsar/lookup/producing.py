@@ -18,7 +18,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.lookup.roles import ProducerOfConnections
+    from simulator.protocols.pulsar.client.producer import Producer
 
 
 class Brokers:
@@ -27,7 +27,7 @@ class Brokers:
     `located` is, by partition, the cluster that a lookup or a redirect named.
     """
 
-    def __init__(self, producer: ProducerOfConnections) -> None:
+    def __init__(self, producer: Producer) -> None:
         self.producer = producer
         self.runtime = producer.runtime
         self.base = producer.spec.topic

@@ -8,17 +8,20 @@ with backoff.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from simulator.kernel.clock import Handler
-from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA, RuntimeOfLookups
+from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 class Client(Protocol):
     """A producer or consumer, as used by the resolver."""
 
     @property
-    def runtime(self) -> RuntimeOfLookups:
+    def runtime(self) -> Pulsar:
         """The system that it is in."""
 
     @property

@@ -8,66 +8,22 @@ requests, and connected clients stay connected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from simulator.kernel.clock import Handler
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.scenarios.model import Scenario
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 PARTITION_METADATA, LOOKUP, SCHEMA = "partition-metadata", "lookup", "schema"
 REQUESTS = (PARTITION_METADATA, SCHEMA, LOOKUP)
 """The kinds of requests, in the order in which a client sends them."""
 
 
-class TopicOfLookups(Protocol):
-    """A topic that a client may look up (`broker.topic.Topic`)."""
-
-    base: str
-
-
-class ClusterOfLookups(Protocol):
-    """A cluster that responds for its topics (`broker.cluster.Cluster`)."""
-
-    @property
-    def up(self) -> bool:
-        """Whether its brokers run."""
-
-    @property
-    def topics(self) -> Mapping[str, TopicOfLookups]:
-        """Its topics by name."""
-
-
-class RuntimeOfLookups(Protocol):
-    """What the LookupService needs of the simulated system (`runtime.Runtime`)."""
-
-    scenario: Scenario
-    now_us: int
-
-    @property
-    def lookup(self) -> LookupService:
-        """The service itself."""
-
-    @property
-    def clusters(self) -> Mapping[str, ClusterOfLookups]:
-        """The clusters by name."""
-
-    def option(self, name: str) -> Any:
-        """An option in force."""
-
-    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
-        """Write a row; returns its seq."""
-
-    def schedule(self, at_us: int, rank: int, handler: Handler, argument: Any = None) -> None:
-        """Call `handler(argument)` at an instant."""
-
-
 class LookupService:
     """The service: `tenants` is the map, `moved_seq` by tenant the row that last changed it."""
 
-    def __init__(self, runtime: RuntimeOfLookups) -> None:
+    def __init__(self, runtime: Pulsar) -> None:
         self.runtime = runtime
         self.up = True
         self.tenants = {name: spec.cluster for name, spec in sorted(runtime.scenario.tenants.items())}

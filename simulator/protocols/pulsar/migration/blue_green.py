@@ -24,12 +24,12 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.broker.session_roles import ConsumerOfSession
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic, ConsumerOfTopic
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 PERIOD, AUTO_CREATION = "clusterMigrationCheckDurationSeconds", "clusterMigrationAutoResourceCreation"
 _CHECKS = 1 << 8  # ranks after those of tenants
@@ -42,7 +42,7 @@ class BlueGreen:
     `green` is, by blue cluster, the address in its policies. `clusters` and `namespaces` are marked migrated.
     """
 
-    def __init__(self, runtime: BrokerRuntime) -> None:
+    def __init__(self, runtime: Pulsar) -> None:
         self.runtime = runtime
         self.green: dict[str, str] = {}
         self.clusters: dict[str, bool] = {}
@@ -231,7 +231,7 @@ class BlueGreen:
         session.consumer.disconnected(session, "migrated", seq)
 
 
-def clear_cumulative_ack(runtime: BrokerRuntime, consumer: ConsumerOfSession, topic: str) -> None:
+def clear_cumulative_ack(runtime: Pulsar, consumer: Consumer, topic: str) -> None:
     """A consumer is redirected: newer clients forget their last cumulative ack.
 
     The source is `ConsumerImpl.setRedirectedClusterURI`.
@@ -245,7 +245,7 @@ def drained(subscription: Subscription | None) -> bool:
     return subscription is None or not subscription.backlog
 
 
-def in_green(runtime: BrokerRuntime, topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
+def in_green(runtime: Pulsar, topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
     """A migrated topic in green, where the client may create a plain one; None while it is missing.
 
     A partition is looked up by its own name, and refused when it does not exist (PIP-414).
@@ -257,9 +257,7 @@ def in_green(runtime: BrokerRuntime, topic: Topic, client: ClientOfTopic, cause:
     return green.topics.get(topic.name) if green.up else None
 
 
-def sent_on(
-    runtime: BrokerRuntime, consumer: ConsumerOfTopic, topic: Topic, cause: int
-) -> tuple[Topic | None, int]:
+def sent_on(runtime: Pulsar, consumer: Consumer, topic: Topic, cause: int) -> tuple[Topic | None, int]:
     """The topic to which a consumer of a migrated topic connects, and the row that redirects it.
 
     It is the topic itself until its subscription is drained, then green's. It is None while green does not

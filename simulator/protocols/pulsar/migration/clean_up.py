@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.migration.run import BLUE_GREEN, SWITCH
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep
+    from simulator.protocols.pulsar.migration.migration import Migration
 
 DELETE_EVERY_US = 10_000
 """The time of an administrative request within the cluster."""
@@ -28,7 +28,7 @@ class CleanUp(Work):
     `planned` is the number of resources that the source had when the step first began.
     """
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.planned = 0
         self.number = 0

@@ -9,7 +9,7 @@ from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep
+    from simulator.protocols.pulsar.migration.migration import Migration
     from simulator.protocols.pulsar.replication.replicator import Replicator
 
 
@@ -19,7 +19,7 @@ class TopicData(Work):
     `goals` is, by topic, the span of indices that the source held when the step first began.
     """
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.goals: dict[str, tuple[int, int]] = {}
         # the topics' own lists before, by (cluster, topic)

@@ -16,13 +16,13 @@ from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep
+    from simulator.protocols.pulsar.migration.migration import Migration
 
 
 class Draining(Work):
     """Drains blue; `moves` are those of the subscriptions whose move has begun."""
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.moves: dict[str, Move] = {}
 

@@ -12,7 +12,7 @@ from simulator.protocols.pulsar.migration import resources
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep
+    from simulator.protocols.pulsar.migration.migration import Migration
 
 
 class Request(NamedTuple):
@@ -25,7 +25,7 @@ class Request(NamedTuple):
 class Metadata(Work):
     """Creates the resources in the target; `created` are those that this migration made, in order."""
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.created: list[resources.Resource] = []
         self.requests = 0

@@ -28,7 +28,7 @@ from simulator.protocols.pulsar.migration.run import (
 from simulator.protocols.pulsar.ranks import MIGRATION, rank
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.work import Condition, Work
     from simulator.protocols.pulsar.pulsar import Pulsar
 
@@ -135,7 +135,7 @@ class Migration:
                 case machine.End():
                     self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
 
-    def redirected(self, topic: TopicOfSession, subscription: str, cause: int) -> None:
+    def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
         """Blue redirects a consumer of the subscription to green (PIP-188)."""
         run, switch = self.run, self.works.switch
         if (

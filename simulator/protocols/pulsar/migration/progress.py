@@ -15,7 +15,7 @@ from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep
+    from simulator.protocols.pulsar.migration.migration import Migration
 
 PERIODS_CURRENT = 2
 """Periods for which a state received by the target counts as fresh."""
@@ -95,7 +95,7 @@ class _Synced(Nothing):
 class AcknowledgementSync(_Synced):
     """Syncs by acknowledgement-state sync; `begun_us` is when it was last enabled."""
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.begun_us = 0
 
@@ -197,7 +197,7 @@ class Snapshots(_Synced):
     They are (cluster, topic, subscription).
     """
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.begun_us = 0
         self.switched: list[tuple[str, str, str]] = []

@@ -21,7 +21,8 @@ from simulator.protocols.pulsar.migration.work import Condition
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
+    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import Work
 
 LAG_MAX_US = 1_000_000
 """A longer wait means that replication does not keep up."""
@@ -49,7 +50,7 @@ def to_switch(work: Work) -> list[Condition]:
     ]
 
 
-def steps_before(migration: MigrationOfStep) -> list[Condition]:
+def steps_before(migration: Migration) -> list[Condition]:
     """Whether the steps before the switch are complete."""
     found = []
     for name in STEPS[: STEPS.index(SWITCH)]:
@@ -66,7 +67,7 @@ def steps_before(migration: MigrationOfStep) -> list[Condition]:
     return found
 
 
-def _connected(migration: MigrationOfStep) -> Condition:
+def _connected(migration: Migration) -> Condition:
     connected, wanted = migration.works.topic_data.connected()
     return Condition(connected == wanted, f"{connected} of {wanted} replicators are connected, both ways")
 
@@ -92,7 +93,7 @@ def _copied(work: Work) -> Condition:
     return Condition(lag_us <= LAG_MAX_US, words)
 
 
-def _needed(migration: MigrationOfStep) -> Condition:
+def _needed(migration: Migration) -> Condition:
     """Whether replication will copy every message that is still needed."""
     needed = migration.works.clean_up.needed_here_alone(but_coming=True)
     words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
@@ -104,7 +105,7 @@ def _needed(migration: MigrationOfStep) -> Condition:
     )
 
 
-def _synced(migration: MigrationOfStep) -> Condition:
+def _synced(migration: Migration) -> Condition:
     stale = migration.works.progress.stale()
     return Condition(
         not stale, "; ".join(stale) if stale else "acknowledgements were received within their period"
@@ -147,7 +148,7 @@ def _next_position(topic: Topic, name: str) -> tuple[int, int]:
     return ledger, entry + 1
 
 
-def only_forced(migration: MigrationOfStep) -> str | None:
+def only_forced(migration: Migration) -> str | None:
     """Why a switch is impossible even if forced: the target has nothing for clients. Else None."""
     progress = migration.works.metadata.progress()
     target = migration.runtime.clusters[migration.run.target]
@@ -167,7 +168,7 @@ def only_forced(migration: MigrationOfStep) -> str | None:
 
 
 def cost_now(
-    migration: MigrationOfStep, forecast: Callable[[str, str], dict[str, dict[str, int]]]
+    migration: Migration, forecast: Callable[[str, str], dict[str, dict[str, int]]]
 ) -> dict[str, Any]:
     """The forecast of each subscription and their sum.
 

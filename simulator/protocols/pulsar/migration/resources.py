@@ -6,16 +6,16 @@ is in reverse order. A subscription is created before the first entry that is ke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.protocols.pulsar.creation import catalogue, policies
 from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.run import Run
+    from simulator.protocols.pulsar.migration.work import Work
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "topic", "subscription"
 
@@ -29,36 +29,7 @@ class Resource(NamedTuple):
     subscription: str | None = None
 
 
-class MigrationOfResources(Protocol):
-    """What a list of resources needs of the migration."""
-
-    bases: list[str]
-    """The tenant's topics, without shadows."""
-
-
-class WorkOnResources(Protocol):
-    """What creating and deleting resources needs of the work of a step (`migration.work.Work`)."""
-
-    run: Run
-
-    @property
-    def runtime(self) -> BrokerRuntime:
-        """The simulated system."""
-
-    @property
-    def migration(self) -> MigrationOfResources:
-        """The migration whose step it is."""
-
-    @property
-    def source(self) -> Cluster:
-        """The cluster that the tenant leaves."""
-
-    @property
-    def target(self) -> Cluster:
-        """The cluster that the tenant moves to."""
-
-
-def directory_of(runtime: BrokerRuntime) -> dict[str, dict[tuple[str, str], None]]:
+def directory_of(runtime: Pulsar) -> dict[str, dict[tuple[str, str], None]]:
     """By cluster the tenants and roles that exist at the start of the run, as (kind, name).
 
     Namespaces of a tenant in the LookupService's map exist where it has topics or where the scenario declares
@@ -79,7 +50,7 @@ def directory_of(runtime: BrokerRuntime) -> dict[str, dict[tuple[str, str], None
     return found
 
 
-def of_tenant(work: WorkOnResources) -> list[Resource]:
+def of_tenant(work: Work) -> list[Resource]:
     """All resources of the tenant in the source now."""
     runtime, tenant, source = work.runtime, work.run.tenant, work.source
     bases = [base for base in work.migration.bases if source.shape(base) is not None]
@@ -109,14 +80,14 @@ def present(cluster: Cluster, resource: Resource) -> bool:
     return any(subscription in part.subscriptions for part in cluster.parts(topic))
 
 
-def copied(work: WorkOnResources, resource: Resource) -> bool:
+def copied(work: Work, resource: Resource) -> bool:
     """Whether the target has it as the source does."""
     if resource.subscription is None:
         return present(work.target, resource)
     return all(resource.subscription in there.subscriptions for _here, there in _parts(work, resource))
 
 
-def _parts(work: WorkOnResources, resource: Resource) -> list[tuple[Topic, Topic]]:
+def _parts(work: Work, resource: Resource) -> list[tuple[Topic, Topic]]:
     """The partitions in the source that have the subscription, each with its copy in the target.
 
     Partitions without a copy are left out.
@@ -126,7 +97,7 @@ def _parts(work: WorkOnResources, resource: Resource) -> list[tuple[Topic, Topic
     return [(part, work.target.topics[part.name]) for part in here if part.name in work.target.topics]
 
 
-def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
+def create(work: Work, resource: Resource, cause: int) -> int:
     """Create it in the target as it is in the source; returns the row's seq."""
     runtime, source, target = work.runtime, work.source, work.target
     kind, name, topic, subscription = resource
@@ -153,7 +124,7 @@ def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
     return seq
 
 
-def in_use(work: WorkOnResources, cluster: Cluster, resource: Resource) -> bool:
+def in_use(work: Work, cluster: Cluster, resource: Resource) -> bool:
     """Whether it contains something: Pulsar refuses to delete such a tenant or namespace (409)."""
     runtime = work.runtime
     if resource.kind == NAMESPACE:
@@ -167,7 +138,7 @@ def in_use(work: WorkOnResources, cluster: Cluster, resource: Resource) -> bool:
     )
 
 
-def delete(work: WorkOnResources, cluster: Cluster, resource: Resource, cause: int) -> int:
+def delete(work: Work, cluster: Cluster, resource: Resource, cause: int) -> int:
     """Delete it, and a topic with all its content. Returns the row's seq."""
     runtime = work.runtime
     kind, name, topic, subscription = resource

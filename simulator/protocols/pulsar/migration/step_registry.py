@@ -24,7 +24,8 @@ from simulator.protocols.pulsar.migration.run import (
 from simulator.protocols.pulsar.migration.switching import Switching
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
+    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import Work
 
 _PROGRESS_STEPS = {
     ACKNOWLEDGEMENT_SYNC: AcknowledgementSync,
@@ -55,7 +56,7 @@ class Works:
         }[step]
 
 
-def works(migration: MigrationOfStep) -> Works:
+def works(migration: Migration) -> Works:
     """The work of every step."""
     strategy = migration.run.strategy
     return Works(

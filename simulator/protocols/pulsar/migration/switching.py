@@ -15,7 +15,7 @@ from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.work import MigrationOfStep
+    from simulator.protocols.pulsar.migration.migration import Migration
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 UNLOAD_EVERY_US = 100_000
@@ -59,7 +59,7 @@ class Move:
 class Switching(Work):
     """Switches the map; `leaving` and `arriving` are the present clusters, which the undo swaps."""
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.leaving = self.arriving = ""
         self.moving: list[str] = []  # clients that were in the cluster `leaving`

@@ -6,14 +6,12 @@ part. All others only read. Each sentence contains its numbers, so that it is co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from simulator.kernel.clock import Handler
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.run import Run
-    from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.migration.migration import Migration
 
 
 def connected(names: list[str], cluster: str) -> str:
@@ -41,124 +39,10 @@ class Progress(NamedTuple):
     unit: str
 
 
-class MetadataOfMigration(Protocol):
-    """The step that copies metadata (`migration.metadata.Metadata`)."""
-
-    @property
-    def source(self) -> Cluster:
-        """The cluster that the tenant leaves."""
-
-    def progress(self) -> Progress:
-        """Its progress."""
-
-    def topics_in(self, cluster: Cluster) -> list[Topic]:
-        """The tenant's topics and partitions in the cluster, sorted."""
-
-
-class TopicDataOfMigration(Protocol):
-    """The step that copies messages (`migration.data.TopicData`).
-
-    `goals` are, by topic, the first index that is copied and the last one that the source had then.
-    """
-
-    goals: dict[str, tuple[int, int]]
-
-    def connected(self) -> tuple[int, int]:
-        """Number of connected replicators, and number of all."""
-
-    def undo(self, cause: int) -> None:
-        """Undo its changes."""
-
-
-class ProgressOfMigration(Protocol):
-    """The step that syncs acknowledgements (`migration.progress.Nothing` and its subclasses)."""
-
-    def stale(self) -> list[str]:
-        """Subscriptions whose state the target has not received lately, in words."""
-
-    def unsynced(self) -> list[str]:
-        """Subscriptions of which the target has not received every acknowledgement."""
-
-    def undo(self, cause: int) -> None:
-        """Undo its changes."""
-
-
-class SwitchOfMigration(Protocol):
-    """The step that moves clients (`migration.switching.Switching`, `migration.draining.Draining`)."""
-
-    def complete(self) -> bool:
-        """Whether it is complete."""
-
-    def progress(self) -> Progress:
-        """Its progress."""
-
-
-class CleanUpOfMigration(Protocol):
-    """The step that deletes the rest of the source (`migration.clean_up.CleanUp`)."""
-
-    def needed_here_alone(self, but_coming: bool = False) -> dict[str, int]:
-        """By subscription the number of unacked messages that only the source has."""
-
-
-class WorksOfMigration(Protocol):
-    """The work of every step (`migration.step_registry.Works`)."""
-
-    @property
-    def metadata(self) -> MetadataOfMigration:
-        """Copies metadata."""
-
-    @property
-    def topic_data(self) -> TopicDataOfMigration:
-        """Copies messages."""
-
-    @property
-    def progress(self) -> ProgressOfMigration:
-        """Syncs acknowledgements."""
-
-    @property
-    def switch(self) -> SwitchOfMigration:
-        """Moves clients."""
-
-    @property
-    def clean_up(self) -> CleanUpOfMigration:
-        """Deletes the rest of the source."""
-
-    def of(self, step: str) -> Work:
-        """The work of a step, by its name."""
-
-
-class MigrationOfStep(Protocol):
-    """What the work of a step needs of its migration (`migration.migration.Migration`)."""
-
-    runtime: Pulsar
-    run: Run
-    bases: list[str]
-    """The tenant's topics, without shadows."""
-    start_at: str
-    """The start of replication: "earliest" or "latest"."""
-
-    @property
-    def works(self) -> WorksOfMigration:
-        """The work of every step."""
-
-    @property
-    def subscriptions(self) -> list[str]:
-        """The tenant's subscriptions in source or target, sorted."""
-
-    def clients_in(self, cluster: str) -> list[str]:
-        """The tenant's clients that are connected to the cluster, sorted."""
-
-    def followers(self) -> list[str]:
-        """The tenant's running clients that follow the LookupService, sorted."""
-
-    def later(self, after_us: int, handler: Handler, argument: Any = None) -> None:
-        """Call `handler(argument)` after a span of time."""
-
-
 class Work:
     """The work of one step of one migration."""
 
-    def __init__(self, migration: MigrationOfStep) -> None:
+    def __init__(self, migration: Migration) -> None:
         self.migration = migration
         self.runtime = migration.runtime
         self.run = migration.run

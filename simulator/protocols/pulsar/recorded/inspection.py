@@ -18,8 +18,8 @@ from simulator.protocols.pulsar.views.inspection import MARKER_KIND, ORIGIN_KIND
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.recorded.model import RecordedReplicator
     from simulator.protocols.pulsar.recorded.state import RecordedState
-    from simulator.system.run_view import RunView
     from simulator.trace.trace import Trace
+    from simulator.world import World
 
 _COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 
@@ -80,7 +80,7 @@ def _flight(state: RecordedState, replicator: RecordedReplicator, index: int, se
     }
 
 
-def marker(run: RunView, number: int) -> dict:
+def marker(run: World, number: int) -> dict:
     """Type, content as PIP-33 prints it, and every row about its replication."""
     trace = run.trace
     seqs = np.flatnonzero(trace.columns(0, run.seq, names=("marker",))["marker"] == number).tolist()

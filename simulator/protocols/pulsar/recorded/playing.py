@@ -27,7 +27,7 @@ from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
 from simulator.system.admin_tools import AdminError
 
 if TYPE_CHECKING:
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 EXACT_DELAYS = (ConsumerReconnects, StartRetries)
 """Checks of exact delays between retries."""
@@ -46,7 +46,7 @@ SECTIONS = {
 """The sections that differ from a simulated run's."""
 
 
-def _commands(run: RunView) -> list[dict[str, Any]]:
+def _commands(run: World) -> list[dict[str, Any]]:
     return run.command_results
 
 

@@ -9,20 +9,20 @@ from simulator.protocols.pulsar.summary_sections.creation import together
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.recorded.model import RecordedReplicator
     from simulator.protocols.pulsar.recorded.state import RecordedState
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def nothing(run: RunView) -> dict[str, Any]:
+def nothing(run: World) -> dict[str, Any]:
     """A section that a recording does not have."""
     return {}
 
 
-def no_migrations(run: RunView) -> list[dict[str, Any]]:
+def no_migrations(run: World) -> list[dict[str, Any]]:
     """Tenants do not move in a recorded run."""
     return []
 
 
-def replicators(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
+def replicators(run: World) -> dict[str, dict[str, dict[str, Any]]]:
     """The geo-replicators by source cluster, target cluster and topic, as in a simulated run."""
     state: RecordedState = run.runtime
     return {name: _of_cluster(state, name) for name in state.cluster_names}
@@ -60,7 +60,7 @@ def _figures(state: RecordedState, replicator: RecordedReplicator) -> dict[str, 
     }
 
 
-def topics(run: RunView) -> dict[str, dict[str, Any]]:
+def topics(run: World) -> dict[str, dict[str, Any]]:
     """The topics of each cluster with their partitions; a recording has no schemas."""
     state: RecordedState = run.runtime
     return {

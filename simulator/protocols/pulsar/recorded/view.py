@@ -27,10 +27,10 @@ if TYPE_CHECKING:
         RecordedTopic,
     )
     from simulator.protocols.pulsar.recorded.state import RecordedState
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def view(run: RunView) -> dict[str, Any]:
+def view(run: World) -> dict[str, Any]:
     """This protocol's part of `World.view`."""
     state: RecordedState = run.runtime
     return {
@@ -52,7 +52,7 @@ def view(run: RunView) -> dict[str, Any]:
     }
 
 
-def _failovers(run: RunView) -> list[dict[str, Any]]:
+def _failovers(run: World) -> list[dict[str, Any]]:
     """Live figures of each failover; the latest of each subscription also has its `entries`."""
     begun = run.runtime.failovers
     latest = {one.subscription: number for number, one in enumerate(begun)}

@@ -13,13 +13,13 @@ import numpy as np
 from simulator.protocols.pulsar.markers.entries import SNAPSHOT, Marker
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.replication.roles import ReplicatorOfEntries
+    from simulator.protocols.pulsar.replication.replicator import Replicator
 
 PASSED_AT_ONCE = 1024
 """Most entries of other clusters that one step skips, so its time does not grow with the backlog."""
 
 
-def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) -> None:
+def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
     """Handle, skip or send a marker that was read."""
     topic, runtime = replicator.topic, replicator.runtime
     own = marker.origin == topic.cluster.name
@@ -48,7 +48,7 @@ def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) ->
     replicator.send(index, marker.size_bytes, copied_bytes, seq, delay_us)
 
 
-def _meant(fault: dict, replicator: ReplicatorOfEntries, marker: Marker) -> bool:
+def _meant(fault: dict, replicator: Replicator, marker: Marker) -> bool:
     return (
         fault["type"] == marker.type
         and fault["cluster"] == replicator.topic.cluster.name
@@ -56,7 +56,7 @@ def _meant(fault: dict, replicator: ReplicatorOfEntries, marker: Marker) -> bool
     )
 
 
-def _handle(replicator: ReplicatorOfEntries, marker: Marker, index: int, cause: int) -> None:
+def _handle(replicator: Replicator, marker: Marker, index: int, cause: int) -> None:
     """Pass a remote's marker to the controller, which is created if necessary.
 
     With the option forcedControllerStart it is also started. Otherwise a new one only responds.
@@ -72,7 +72,7 @@ def _handle(replicator: ReplicatorOfEntries, marker: Marker, index: int, cause: 
     controller.receive(marker, index, cause)
 
 
-def message_wanted(replicator: ReplicatorOfEntries, index: int, record: int) -> bool:
+def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
     """Whether a local message is sent to the peer: replicate_to, then TTL."""
     runtime, topic = replicator.runtime, replicator.topic
     reason = None
@@ -99,7 +99,7 @@ def message_wanted(replicator: ReplicatorOfEntries, index: int, record: int) -> 
     return False
 
 
-def pass_over_others(replicator: ReplicatorOfEntries, index: int) -> None:
+def pass_over_others(replicator: Replicator, index: int) -> None:
     """Skip consecutive messages of other clusters after `index` in one step, if none was read before.
 
     The cursor was written at this instant, if that was due.
@@ -116,12 +116,12 @@ def pass_over_others(replicator: ReplicatorOfEntries, index: int) -> None:
     replicator.read_index = last + 1
 
 
-def _expired(replicator: ReplicatorOfEntries, published_us: int) -> bool:
+def _expired(replicator: Replicator, published_us: int) -> bool:
     ttl_us = replicator.topic.hot.ttl_us
     return ttl_us > 0 and published_us + ttl_us < replicator.runtime.now_us
 
 
-def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> None:
+def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
     """Append an arrived entry to the peer's log, unless deduplication drops it."""
     runtime, source = replicator.runtime, replicator.topic
     target = runtime.clusters[replicator.peer].topics[source.name]

@@ -16,7 +16,7 @@ import numpy as np
 from simulator.log.cursors import Cursor
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.storage.roles import RuntimeOfLog
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 PERSIST_INTERVAL_US = 1_000_000
 
@@ -28,7 +28,7 @@ class Receipts:
     connection.
     """
 
-    def __init__(self, cursor: Cursor, runtime: RuntimeOfLog) -> None:
+    def __init__(self, cursor: Cursor, runtime: Pulsar) -> None:
         self.cursor = cursor
         self.runtime = runtime
         self.pending: deque[tuple[int, int]] = deque()

@@ -35,7 +35,6 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.creation.start_check import Outcome
-    from simulator.protocols.pulsar.replication.topic_roles import TopicOfReplicator
 
 _REPLICATED = CODE["message.replicated"]
 
@@ -43,7 +42,7 @@ _REPLICATED = CODE["message.replicated"]
 class Replicator:
     """The replicator X -> Y of one topic partition, in X."""
 
-    def __init__(self, topic: TopicOfReplicator, peer: str, mark_delete: int) -> None:
+    def __init__(self, topic: Topic, peer: str, mark_delete: int) -> None:
         runtime = topic.runtime
         self.topic, self.runtime, self.peer = topic, runtime, peer
         self.peer_number = runtime.name(peer)

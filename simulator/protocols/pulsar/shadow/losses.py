@@ -12,12 +12,13 @@ from pyroaring import BitMap
 from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.shadow.roles import SubscriptionOfLosses, TopicOfLosses
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 UNREAD, UNACKNOWLEDGED = "unread", "unacknowledged"
 
 
-def push_cursors(topic: TopicOfLosses, first_index: int, cause: int) -> None:
+def push_cursors(topic: Topic, first_index: int, cause: int) -> None:
     """Move cursors past the deleted ledgers below `first_index`, where reading continues."""
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
@@ -33,9 +34,7 @@ def push_cursors(topic: TopicOfLosses, first_index: int, cause: int) -> None:
     topic.wake_dispatchers(cause)
 
 
-def _note_lost(
-    topic: TopicOfLosses, subscription: SubscriptionOfLosses, first_index: int, cause: int
-) -> None:
+def _note_lost(topic: Topic, subscription: Subscription, first_index: int, cause: int) -> None:
     runtime, cursor = topic.runtime, subscription.cursor
     acknowledged, settled = runtime.acknowledged[subscription.name], runtime.settled[subscription.name]
     lost = topic.lost.setdefault(subscription.name, BitMap())
@@ -61,7 +60,7 @@ def _note_lost(
         )
 
 
-def lost_messages(topic: TopicOfLosses, subscription: str) -> int:
+def lost_messages(topic: Topic, subscription: str) -> int:
     """Number of messages that the source deleted and the subscription's application has not acked so far."""
     lost = topic.lost.get(subscription)
     return 0 if lost is None else len(lost - topic.runtime.acknowledged[subscription])

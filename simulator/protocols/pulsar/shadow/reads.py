@@ -10,54 +10,19 @@ waits and retries after 15 s, 30 s, then every minute (dispatcherReadFailureBack
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
-from simulator.protocols.pulsar.storage.roles import TopicInCluster
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.log.columns import SharedColumn
-    from simulator.protocols.pulsar.shadow.storage import Storage
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 
 _MILLISECOND_US = 1_000
 RETRY_FIRST_US, RETRY_MAX_US = 15_000_000, 60_000_000
 
 
-class SourceOfReads(Protocol):
-    """The role of a topic that records where its ledgers are stored (`shadow.source.ShadowSource`)."""
-
-    storage: Storage
-
-
-class WriterOfEntries(TopicInCluster, Protocol):
-    """A topic that writes entries."""
-
-    @property
-    def stored_seqs(self) -> SharedColumn:
-        """The rows that stored its entries, by index."""
-
-
-class TopicOfReads(WriterOfEntries, Protocol):
-    """A topic whose broker's reads are counted."""
-
-    loaded_us: int
-
-    @property
-    def shadows(self) -> SourceOfReads:
-        """The storage of its ledgers."""
-
-    def wake_dispatchers(self, cause: int) -> None:
-        """Continue reading for every subscription."""
-
-
-class ShadowOfReads(TopicOfReads, Protocol):
-    """A shadow, which reads the ledgers of another topic."""
-
-    def wait_for_more(self) -> None:
-        """A cursor reads beyond the last confirmed entry."""
-
-
-def entry_bytes(topic: WriterOfEntries, index: int) -> int:
+def entry_bytes(topic: Topic, index: int) -> int:
     """Bytes of an entry of the topic that writes it."""
     runtime, record = topic.runtime, topic.log.records[index]
     if record < 0 and runtime.markers[-record - 1].origin == topic.cluster.name:
@@ -70,7 +35,7 @@ def entry_bytes(topic: WriterOfEntries, index: int) -> int:
 class Reads:
     """Counts of entries read by one topic's broker since the run began, and its cache."""
 
-    def __init__(self, topic: TopicOfReads, owner: TopicOfReads) -> None:
+    def __init__(self, topic: Topic, owner: Topic) -> None:
         self.topic = topic
         self.owner = owner  # the topic that writes the ledgers: itself, or a shadow's source
         self.from_cache = self.from_bookies = self.from_offload = 0
@@ -130,7 +95,7 @@ class Reads:
     def reached_end(self) -> None:
         """A cursor reads beyond the last confirmed entry: a shadow may query the bookies for a later one."""
         if self.topic is not self.owner:
-            cast("ShadowOfReads", self.topic).wait_for_more()
+            cast("ShadowTopic", self.topic).wait_for_more()
 
     def size_bytes(self, index: int) -> int:
         """Bytes of an entry."""

@@ -25,7 +25,7 @@ from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.shadow.source_roles import TopicOfSource
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 REFUSED_WAIT_US = 1_000_000
 """Wait before a refused send is read again: Pulsar's first wait after a failed read."""
@@ -34,7 +34,7 @@ REFUSED_WAIT_US = 1_000_000
 class ShadowReplicator:
     """The replicator of a source partition to one shadow partition; it belongs to the source."""
 
-    def __init__(self, topic: TopicOfSource, shadow: str, cause: int) -> None:
+    def __init__(self, topic: Topic, shadow: str, cause: int) -> None:
         runtime = topic.runtime
         self.topic = topic
         self.runtime = runtime

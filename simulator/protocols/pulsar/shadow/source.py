@@ -17,7 +17,8 @@ from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.shadow.source_roles import ShadowOfSource, TopicOfSource
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 
 _SECOND_US = 1_000_000
 
@@ -25,7 +26,7 @@ _SECOND_US = 1_000_000
 class ShadowSource:
     """The part of one topic partition that its shadows use."""
 
-    def __init__(self, topic: TopicOfSource) -> None:
+    def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.storage = Storage(topic)
         self.version = 0  # of the list of ledgers
@@ -46,7 +47,7 @@ class ShadowSource:
                 due_us = due_us or runtime.now_us + runtime.option("shadowMetadataLatency")
                 runtime.schedule(due_us, shadow.rank, shadow.hear_of_ledgers, (shadow.epoch, cause))
 
-    def shadows(self) -> list[ShadowOfSource]:
+    def shadows(self) -> list[ShadowTopic]:
         """The shadows of this topic partition in its cluster, by name."""
         return [
             shadow

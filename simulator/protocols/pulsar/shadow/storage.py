@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simulator.log.ledgers import Ledger
-    from simulator.protocols.pulsar.storage.roles import TopicInCluster
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 NO_DRIVER, OFFLOADER = "none", "offloader"
 DRIVER = "managedLedgerOffloadDriver"
 
 
-def driver_of(topic: TopicInCluster) -> str:
+def driver_of(topic: Topic) -> str:
     """The offload driver that a topic's broker uses for it."""
     return topic.cluster.setting(DRIVER, topic)
 
@@ -25,12 +25,12 @@ def driver_of(topic: TopicInCluster) -> str:
 class Storage:
     """The ledgers of one topic by id."""
 
-    def __init__(self, topic: TopicInCluster) -> None:
+    def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.offloaded: dict[int, str] = {}  # ledger -> driver that wrote the copy
         self.gone_from_bookies: dict[int, str] = {}  # ledger -> what deleted it
 
-    def place_of(self, index: int, reader: TopicInCluster) -> str:
+    def place_of(self, index: int, reader: Topic) -> str:
         """Where `reader` can read an entry: "bookies" or "offload", otherwise why it cannot."""
         if index < self.topic.log.first_kept:
             return "ledger-deleted"

@@ -27,9 +27,9 @@ from simulator.protocols.pulsar.snapshots.building import (
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.snapshots.cache import CachedSnapshot
-    from simulator.protocols.pulsar.snapshots.lookup import SubscriptionOfSnapshots
-    from simulator.protocols.pulsar.snapshots.roles import SubscriptionOfController, TopicOfController
 
 
 ANSWERING, TICKING, CLOSED = "answering", "ticking", "closed"
@@ -50,7 +50,7 @@ FIRST_TICK_FAILS_MILLIONTHS = 250_000
 class SnapshotController:
     """Periodic snapshots of one topic, and the markers of its replicated subscriptions."""
 
-    def __init__(self, topic: TopicOfController) -> None:
+    def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.runtime = topic.runtime
         self.rank = rank(CONTROLLER, topic.rank >> 16 & 0xFFFF, topic.rank & 0xFFFF)
@@ -257,9 +257,7 @@ class SnapshotController:
         )
         self.topic.wake(written)
 
-    def write_update(
-        self, subscription: SubscriptionOfSnapshots, snapshot: CachedSnapshot, cause: int
-    ) -> None:
+    def write_update(self, subscription: Subscription, snapshot: CachedSnapshot, cause: int) -> None:
         """Write one Update for the newest usable snapshot; it is replicated to every remote."""
         if self.topic.terminated:
             return
@@ -320,7 +318,7 @@ class SnapshotController:
         subscription.last_applied_us = runtime.now_us
         subscription.acknowledge_up_to(index, "update", seq)
 
-    def _create_missing(self, name: str, cause: int) -> tuple[SubscriptionOfController, int]:
+    def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
         """Create a missing subscription, replicated, at earliest (#20767), or latest in older releases."""
         log = self.topic.log
         earliest = self.runtime.option("missingSubscriptionCreation") == "earliest"
@@ -330,7 +328,7 @@ class SnapshotController:
         return subscription, self.runtime.seq - 1
 
 
-def _update_refusal(subscription: SubscriptionOfController, index: int) -> str | None:
+def _update_refusal(subscription: Subscription, index: int) -> str | None:
     if index == subscription.cursor.mark_delete:
         return "equal"
     gone = index < subscription.topic.log.first_kept  # a recovered cursor is before the first kept ledger

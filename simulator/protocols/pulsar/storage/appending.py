@@ -10,39 +10,14 @@ way. Audiences and shadows read entries at once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.log.ledgers import TopicLog
-from simulator.protocols.pulsar.storage.roles import RuntimeOfLog
 from simulator.trace.registry import NULL
 
-
-class ReplicatorOfAppends(Protocol):
-    """A replicator that is notified."""
-
-    def read(self) -> None:
-        """Read from the cursor on."""
-
-
-class TopicOfAppends(Protocol):
-    """The topic whose log is appended to."""
-
-    log: TopicLog
-    rank: int
-
-    @property
-    def runtime(self) -> RuntimeOfLog:
-        """Clock and event queue."""
-
-    @property
-    def replicators(self) -> Mapping[str, ReplicatorOfAppends]:
-        """Its replicators by peer."""
-
-    def wake_dispatchers(self, cause: int) -> None:
-        """Entries can be read."""
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 
 class Appends:
@@ -53,13 +28,13 @@ class Appends:
 
     __slots__ = ("_time", "_topic", "pending")
 
-    def __init__(self, topic: TopicOfAppends, time: Sampler) -> None:
+    def __init__(self, topic: Topic, time: Sampler) -> None:
         self._topic = topic
         self._time = time
         self.pending: deque[tuple[int, int, int]] = deque()
 
     @classmethod
-    def of(cls, topic: TopicOfAppends, place: str) -> Appends | None:
+    def of(cls, topic: Topic, place: str) -> Appends | None:
         """The appends to the log at `place` (cluster/topic), or None where they take no time."""
         runtime = topic.runtime
         time = Sampler(runtime.option("appendTime"), stream_key(runtime.seed, f"append/{place}"))

@@ -12,7 +12,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
-    from simulator.protocols.pulsar.storage.roles import SubscriptionOfLog
+    from simulator.protocols.pulsar.broker.subscription import Subscription
 
 _SECOND_US = 1_000_000
 
@@ -23,7 +23,7 @@ class CursorWriter:
     `ledger` is that of the cursor, -1 before its first write. `flush_due` is whether the timer runs.
     """
 
-    def __init__(self, subscription: SubscriptionOfLog) -> None:
+    def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.storage.roles import TopicOfLog
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 _MINUTE_US = 60_000_000
 _ANY_NUMBER = 1 << 62
@@ -25,7 +25,7 @@ class LedgerRollover:
     `limits` are those of the open ledger: entries, bytes, its greatest and its least age.
     """
 
-    def __init__(self, topic: TopicOfLog) -> None:
+    def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.age_timed = False  # whether the timer that rolls an old ledger over runs
         self.limits: tuple[int, int, int, int]  # set when a ledger is opened

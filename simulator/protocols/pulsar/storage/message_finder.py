@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.storage.roles import TopicInCluster, TopicOfLog
+    from simulator.protocols.pulsar.broker.topic import Topic
 
 CLOCK_SKEW = "managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis"
 _MS = 1000
 
 
-def published_us(topic: TopicInCluster, index: int) -> int:
+def published_us(topic: Topic, index: int) -> int:
     """When the entry's producer published it: the start of its TTL in every cluster."""
     record = topic.log.records[index]
     return (
@@ -31,7 +31,7 @@ def published_us(topic: TopicInCluster, index: int) -> int:
     )
 
 
-def newest_before(topic: TopicOfLog, instant_us: int) -> int | None:
+def newest_before(topic: Topic, instant_us: int) -> int | None:
     """The index of the entry at which the broker's search for an instant ends, None where it finds none.
 
     A reset continues after it, or at the first entry without one. Expiry covers everything up to it.
@@ -64,7 +64,7 @@ def _middle(low: int, high: int) -> int:
     return low + max((high - low) // 2, 1)
 
 
-def _range(topic: TopicOfLog, instant_ms: int) -> tuple[int, int]:
+def _range(topic: Topic, instant_ms: int) -> tuple[int, int]:
     """The indices of the first entry that the search compares, and of the last one of its range."""
     log = topic.log
     first, end = log.first_kept, log.length - 1
@@ -83,7 +83,7 @@ def _range(topic: TopicOfLog, instant_ms: int) -> tuple[int, int]:
     return first, end
 
 
-def last_of_expired_ledgers(topic: TopicOfLog, ledger_id: int, ttl_us: int) -> int | None:
+def last_of_expired_ledgers(topic: Topic, ledger_id: int, ttl_us: int) -> int | None:
     """The last index of the closed ledgers from this one on that are older than the time to live.
 
     The instant at which a ledger was closed counts, whatever its messages' publish times

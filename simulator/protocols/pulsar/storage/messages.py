@@ -1,16 +1,20 @@
 """The facts of every published message, by message number (its ordinal in the run).
 
 Rules: written once, when published, and shared by all worlds of a branch. A world that runs a stretch again
-finds them in the table. `count` is in the run's state (`Runtime.message_count`), so this table is never part
+finds them in the table. `count` is in the run's state (`Pulsar.message_count`), so this table is never part
 of a checkpoint.
 """
 
 from __future__ import annotations
 
 from array import array
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pyroaring import BitMap
+
+if TYPE_CHECKING:
+    pass
 
 _COLUMNS = (
     "producer",

@@ -19,13 +19,9 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.log.ledgers import Ledger
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.storage.roles import (
-        ReplicatorOfLog,
-        SubscriptionOfLog,
-        TopicInCluster,
-        TopicOfLog,
-    )
 
 _REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
@@ -36,7 +32,7 @@ The oldest entry counts (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
 """
 
 
-def trim_if_switched(topic: TopicOfLog, ledger: int, before: int, after: int, cause: int) -> None:
+def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: int) -> None:
     """A cursor in `ledger` was moved from `before` to `after`: trim when it alone was the slowest.
 
     Both are indices. It must be in another ledger now. So acking the last entry of a ledger deletes nothing,
@@ -46,7 +42,7 @@ def trim_if_switched(topic: TopicOfLog, ledger: int, before: int, after: int, ca
         topic.trim(cause)
 
 
-def switches_ledger(topic: TopicOfLog, ledger: int, after: int) -> bool:
+def switches_ledger(topic: Topic, ledger: int, after: int) -> bool:
     """Whether index `after` is in another ledger than `ledger`, and there is one to be deleted.
 
     The entry at `after` may not be appended yet.
@@ -57,13 +53,13 @@ def switches_ledger(topic: TopicOfLog, ledger: int, after: int) -> bool:
     )
 
 
-def passed_border(topic: TopicOfLog, index: int, cause: int) -> None:
+def passed_border(topic: Topic, index: int, cause: int) -> None:
     """A replicator has the receipt of entry `index`, its first in a ledger: trim when all passed it."""
     if len(topic.log.ledgers) > 1 and _passed_by_all(topic, index):
         topic.trim(cause)
 
 
-def cursor_deleted(topic: TopicOfLog, cause: int) -> None:
+def cursor_deleted(topic: Topic, cause: int) -> None:
     """Trim after a subscription or a replication cursor was deleted (`asyncDeleteCursor`).
 
     The source is ManagedLedgerImpl.
@@ -72,7 +68,7 @@ def cursor_deleted(topic: TopicOfLog, cause: int) -> None:
         topic.trim(cause)
 
 
-def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
+def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
     """A load moved cursors into the next ledger: trim when the slowest is one of them.
 
     They were at the end of a closed ledger (`onCursorMarkDeletePositionUpdated`).
@@ -82,18 +78,18 @@ def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
         topic.trim(cause)
 
 
-def subscription_deleted(topic: TopicOfLog, name: str) -> None:
+def subscription_deleted(topic: Topic, name: str) -> None:
     """Notify a failover into this cluster: the subscription's cursor covers no message any more."""
     if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
         window.cursor_went_back(topic)
 
 
-def trim(topic: TopicOfLog, cause: int) -> None:
+def trim(topic: Topic, cause: int) -> None:
     """Delete the ledgers that no cursor needs any more."""
     delete_ledgers(topic, let_go(topic), cause)
 
 
-def let_go(topic: TopicOfLog) -> list[Ledger]:
+def let_go(topic: Topic) -> list[Ledger]:
     """The closed ledgers that every durable cursor has passed and retention releases, oldest first."""
     slowest = _slowest(topic)
     passed = topic.log.length - 1 if slowest is None else slowest
@@ -103,7 +99,7 @@ def let_go(topic: TopicOfLog) -> list[Ledger]:
     )
 
 
-def _slowest(topic: TopicOfLog) -> int | None:
+def _slowest(topic: Topic) -> int | None:
     """The mark-delete index of the slowest durable cursor, None without any.
 
     Replicators and audiences are included.
@@ -119,13 +115,13 @@ def _slowest(topic: TopicOfLog) -> int | None:
     return min(cursors, default=None)
 
 
-def _passed_by_all(topic: TopicOfLog, index: int) -> bool:
+def _passed_by_all(topic: Topic, index: int) -> bool:
     """Whether every durable cursor is at `index` or beyond."""
     slowest = _slowest(topic)
     return slowest is None or slowest >= index
 
 
-def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None:
+def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
     """Delete the oldest ledgers of a topic, with their messages, and notify those that read them."""
     if not ledgers:
         return
@@ -141,7 +137,7 @@ def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None
     topic.runtime.recount(topic.cluster.name)
 
 
-def drop_everything(topic: TopicOfLog, cause: int) -> None:
+def drop_everything(topic: Topic, cause: int) -> None:
     """Delete all ledgers of a deleted topic, even those still needed."""
     log, runtime = topic.log, topic.runtime
     if log.current is not None:
@@ -158,7 +154,7 @@ def drop_everything(topic: TopicOfLog, cause: int) -> None:
     topic.terminated, topic.refuses = False, None  # a topic created again under this name is a new one
 
 
-def _without_retained(topic: TopicOfLog, ledgers: list) -> list:
+def _without_retained(topic: Topic, ledgers: list) -> list:
     """The first ledgers whose retention time is over, or that the size quota does not need.
 
     PR 20898 quotes the rule.
@@ -179,7 +175,7 @@ def _without_retained(topic: TopicOfLog, ledgers: list) -> list:
     return let_go
 
 
-def _note_removed(topic: TopicOfLog, first: int, last: int, cause: int) -> None:
+def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
     """Write one row per message of the deleted entries, by column, because a ledger may hold many.
 
     All entries are of one ledger.
@@ -208,7 +204,7 @@ def _note_removed(topic: TopicOfLog, first: int, last: int, cause: int) -> None:
     runtime.emit_rows(len(numbers), [RowColumns(_REMOVED, runtime.seq + np.arange(len(numbers)), fields)])
 
 
-def messages_between(topic: TopicOfLog, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+def messages_between(topic: Topic, first: int, last: int) -> Iterator[tuple[int, int, int]]:
     """(index, message number, batch_index or NULL) of every message in entries `first` to `last - 1`."""
     for index in range(max(first, topic.log.first_kept), last):
         record = topic.log.records[index]
@@ -225,9 +221,7 @@ PORTION_ENTRIES = 500
 """Entries that a cursor is moved over in one event: two or three milliseconds."""
 
 
-def pass_over(
-    subscription: SubscriptionOfLog, last: int, event: str, cause: int, *more: str
-) -> Iterator[int]:
+def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> Iterator[int]:
     """Write rows for the unacked messages that a cursor is about to be moved past.
 
     They are those up to entry `last`, in portions of the clock's.
@@ -245,9 +239,9 @@ def pass_over(
 
 
 def _pass_over(
-    topic: TopicOfLog,
+    topic: Topic,
     cursor: Cursor,
-    subscription: SubscriptionOfLog,
+    subscription: Subscription,
     first: int,
     end: int,
     event: str,
@@ -274,7 +268,7 @@ def _pass_over(
                 topic.runtime.settled[subscription.name].add(message)
 
 
-def expire(topic: TopicOfLog) -> Iterator[int]:
+def expire(topic: Topic) -> Iterator[int]:
     """TTL: move each cursor to where the search for expired messages ends, in portions.
 
     It triggers no Update. In a log that is not in the order of publish times this passes messages that are
@@ -290,7 +284,7 @@ def expire(topic: TopicOfLog) -> Iterator[int]:
         _expire_for(replicator)
 
 
-def may_expire(subscription: SubscriptionOfLog, ttl_us: int) -> bool:
+def may_expire(subscription: Subscription, ttl_us: int) -> bool:
     """Whether the broker looks for expired messages (`PersistentSubscription.expireMessages`)."""
     topic, cursor = subscription.topic, subscription.cursor
     return cursor.backlog(topic.log.length) > 0 and not (
@@ -298,20 +292,20 @@ def may_expire(subscription: SubscriptionOfLog, ttl_us: int) -> bool:
     )
 
 
-def expire_published_before(subscription: SubscriptionOfLog, limit_us: int, cause: int) -> Iterator[int]:
+def expire_published_before(subscription: Subscription, limit_us: int, cause: int) -> Iterator[int]:
     """Expire up to where the search for entries that were published before an instant ends, in portions."""
     last = newest_published_before(subscription.topic, subscription.cursor.mark_delete, limit_us)
     yield from expire_to(subscription, last, cause)
 
 
-def expire_to(subscription: SubscriptionOfLog, last: int, cause: int) -> Iterator[int]:
+def expire_to(subscription: Subscription, last: int, cause: int) -> Iterator[int]:
     """Expire everything up to entry `last` that is not acked, in portions."""
     if last > subscription.cursor.mark_delete:
         yield from pass_over(subscription, last, "message.expired", cause)
         subscription.pass_over_to(last, "expiry", cause)
 
 
-def newest_published_before(topic: TopicOfLog, mark_delete: int, limit_us: int) -> int:
+def newest_published_before(topic: Topic, mark_delete: int, limit_us: int) -> int:
     """The index to which expiry of what was published before an instant moves a cursor.
 
     It is `mark_delete` where nothing is expired (`PersistentMessageExpiryMonitor.expireMessages`).
@@ -328,7 +322,7 @@ def newest_published_before(topic: TopicOfLog, mark_delete: int, limit_us: int) 
     return max(index for index in found if index is not None)
 
 
-def nearly_caught_up(topic: TopicInCluster, cursor: Cursor, ttl_us: int) -> bool:
+def nearly_caught_up(topic: Topic, cursor: Cursor, ttl_us: int) -> bool:
     """Whether a cursor with consumers is not expired yet.
 
     It has a small backlog, and its oldest entry is not past 1.5 times the TTL, in whole seconds. Without a
@@ -342,7 +336,7 @@ def nearly_caught_up(topic: TopicInCluster, cursor: Cursor, ttl_us: int) -> bool
     )
 
 
-def _expire_for(replicator: ReplicatorOfLog) -> None:
+def _expire_for(replicator: Replicator) -> None:
     """Expire a replication cursor's oldest entries (PersistentReplicator.expireMessages)."""
     replicator.settle()
     topic, cursor = replicator.topic, replicator.cursor
@@ -367,7 +361,7 @@ def move_replication_cursor(replicator: Replicator, last: int, reason: str, caus
     trim_if_switched(replicator.topic, ledger, before, replicator.cursor.mark_delete, cause)
 
 
-def pass_over_replication(replicator: ReplicatorOfLog, last: int, reason: str, cause: int) -> Iterator[int]:
+def pass_over_replication(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
     """Move a replication cursor past the entries up to `last`, in portions: they are never sent again.
 
     Entries on the wire still arrive, unless their connection breaks (`ManagedCursorImpl.asyncMarkDelete`
@@ -386,9 +380,7 @@ def pass_over_replication(replicator: ReplicatorOfLog, last: int, reason: str, c
         replicator.read_index = max(replicator.read_index, last + 1)
 
 
-def _note_not_replicated(
-    replicator: ReplicatorOfLog, index: int, message: int, reason: str, cause: int
-) -> None:
+def _note_not_replicated(replicator: Replicator, index: int, message: int, reason: str, cause: int) -> None:
     topic, messages = replicator.topic, replicator.runtime.messages
     if messages.origin[message] != replicator.origin_index or replicator.cursor.is_acknowledged(index):
         return
@@ -405,7 +397,7 @@ def _note_not_replicated(
     )
 
 
-def after_skipping(topic: TopicInCluster, cursor: Cursor, count: int) -> Generator[int, None, int]:
+def after_skipping(topic: Topic, cursor: Cursor, count: int) -> Generator[int, None, int]:
     """The last of the next `count` entries that are not acked, markers included; yields between portions.
 
     The source is `ManagedCursorImpl.asyncSkipEntries` with IndividualDeletedEntries.Exclude.

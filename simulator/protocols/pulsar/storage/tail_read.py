@@ -13,45 +13,15 @@ instant.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.log.ledgers import TopicLog
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.storage.roles import RuntimeOfLog
-
-
-class TopicOfTail(Protocol):
-    """The topic whose log is read."""
-
-    log: TopicLog
-    marker_written: tuple[int, int]
-    """Instant and index of the first marker that its cluster wrote at the latest such instant."""
-
-    @property
-    def readable_length(self) -> int:
-        """The index after the last entry that can be read."""
-
-
-class TailReader(Protocol):
-    """A replicator that reads a log to its end."""
-
-    tail: TailRead
-    rank: int
-    read_index: int
-
-    @property
-    def topic(self) -> TopicOfTail:
-        """The topic that it reads."""
-
-    @property
-    def runtime(self) -> RuntimeOfLog:
-        """Clock and event queue."""
-
-    def check_for_new_entries(self, check_us: int) -> None:
-        """The delay is over, and entries were appended in it."""
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.replication.replicator import Replicator
 
 
 class TailRead:
@@ -103,7 +73,7 @@ class TailRead:
             self.to_skip = False
         return now_us < self.check_us
 
-    def begin(self, topic: TopicOfTail, read_index: int, now_us: int, delay_us: int) -> bool:
+    def begin(self, topic: Topic, read_index: int, now_us: int, delay_us: int) -> bool:
         """Begin or continue a read of `end` entries from `read_index` on; False while one waits.
 
         A marker that was written at this instant is stored after the entries that precede it were read.
@@ -129,14 +99,14 @@ class TailRead:
                 self.read_at(instant_us, delay_us)
 
 
-def lateness_of(runtime: RuntimeOfLog, reader: str) -> Sampler:
+def lateness_of(runtime: Pulsar, reader: str) -> Sampler:
     """By how much the looks of a reader, which is named uniquely, are late."""
     return Sampler(
         runtime.option("newEntriesCheckLateness"), stream_key(runtime.seed, f"new-entries/{reader}")
     )
 
 
-def begin(reader: TailReader, delay_us: int) -> bool:
+def begin(reader: Replicator, delay_us: int) -> bool:
     """Begin a read up to `tail.end`; False while the delay lasts, at whose end the entries are read."""
     tail = reader.tail
     tail.end = -1
@@ -147,14 +117,14 @@ def begin(reader: TailReader, delay_us: int) -> bool:
     return False
 
 
-def wait(reader: TailReader, delay_us: int) -> None:
+def wait(reader: Replicator, delay_us: int) -> None:
     """A read reached its end: the next one waits."""
     reader.tail.wait(reader.runtime.now_us, delay_us)
     if reader.read_index < reader.topic.readable_length:
         _check_later(reader)
 
 
-def _check_later(reader: TailReader) -> None:
+def _check_later(reader: Replicator) -> None:
     tail = reader.tail
     if not tail.check_due and tail.check_us is not None:
         tail.check_due, tail.to_skip = True, False

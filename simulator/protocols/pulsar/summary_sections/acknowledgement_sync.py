@@ -8,10 +8,10 @@ from simulator.protocols.pulsar.ack_sync.sync import NONE
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def ack_sync(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
+def ack_sync(run: World) -> dict[str, dict[str, dict[str, Any]]]:
     """The sync figures of subscriptions that synchronise by the scenario or by a migration.
 
     Returns {subscription: {cluster: {filtered, last_sync_us}}} with the clusters that have them. `filtered`

@@ -14,10 +14,10 @@ from simulator.protocols.pulsar.summary_sections.brokers import distribution, pu
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def audiences(run: RunView) -> dict[str, Any]:
+def audiences(run: World) -> dict[str, Any]:
     """By audience, with the sums of its partitions."""
     by_name: dict[str, list[Audience]] = {}
     for audience in run.runtime.fan_out.audiences:

@@ -22,13 +22,13 @@ from simulator.protocols.pulsar.summary_sections.brokers import (
 )
 
 if TYPE_CHECKING:
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 SPANS = 120
 """Spans of the run so far: about one for every five pixels of a chart."""
 
 
-def broker_load(run: RunView) -> dict[str, Any]:
+def broker_load(run: World) -> dict[str, Any]:
     """The object of docs/python-api.md; every list is empty where no brokers are declared."""
     runtime, trace = run.runtime, run.trace
     brokers = [broker for name in runtime.cluster_names for broker in runtime.clusters[name].brokers]

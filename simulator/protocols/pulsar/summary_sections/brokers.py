@@ -16,15 +16,15 @@ from simulator.trace.trace import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
-    from simulator.system.run_view import RunView
     from simulator.trace.trace import Trace
+    from simulator.world import World
 
 MILLION = 1_000_000
 _ID_BITS = 40
 """A message as one integer: producer's name number and sequence id."""
 
 
-def brokers(run: RunView) -> dict[str, Any]:
+def brokers(run: World) -> dict[str, Any]:
     """By broker: its cluster, topics, work so far and queue length."""
     found = [broker for name in run.runtime.cluster_names for broker in run.runtime.clusters[name].brokers]
     peaks = _busiest_seconds(run) if found else {}
@@ -34,7 +34,7 @@ def brokers(run: RunView) -> dict[str, Any]:
     }
 
 
-def _busiest_seconds(run: RunView) -> dict[int, int]:
+def _busiest_seconds(run: World) -> dict[int, int]:
     """By broker the most bytes sent within one second of the clock."""
     who, when_us, _message = rows_of(
         run.trace, run.seq, "message.dispatched", ("cluster", "topic", "size_bytes")
@@ -50,7 +50,7 @@ def _busiest_seconds(run: RunView) -> dict[int, int]:
     }
 
 
-def brokers_of(run: RunView, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
+def brokers_of(run: World, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
     """The broker (name number) of each dispatch, from the last `topic.assigned` row before it.
 
     Dispatches are given by `cluster`, `topic` and instant. At the very instant of a move, dispatches belong
@@ -84,7 +84,7 @@ def broker_figures(broker: Broker) -> dict[str, Any]:
     }
 
 
-def latency(run: RunView) -> dict[str, Any]:
+def latency(run: World) -> dict[str, Any]:
     """By subscription and cluster: `distribution` of its latencies, for topics on a declared broker."""
     runtime, trace = run.runtime, run.trace
     served = {

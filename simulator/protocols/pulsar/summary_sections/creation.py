@@ -14,10 +14,10 @@ from simulator.protocols.pulsar.summary_sections import start_checks
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def replicators(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
+def replicators(run: World) -> dict[str, dict[str, dict[str, Any]]]:
     """The geo-replicators by source cluster, target cluster and topic.
 
     Returns {X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error,
@@ -78,7 +78,7 @@ def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def topics(run: RunView) -> dict[str, dict[str, Any]]:
+def topics(run: World) -> dict[str, dict[str, Any]]:
     """The topics of each cluster with partitions and schemas.
 
     Returns {cluster: {topic: {partitions, schemas}}}. 0 partitions is a plain topic. Schemas are oldest

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.verdicts import failover_summary
 
 if TYPE_CHECKING:
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def failovers(run: RunView) -> list[dict]:
+def failovers(run: World) -> list[dict]:
     """Every failover up to now, in order."""
     forecasts = [failover.window.forecast for failover in run.runtime.failovers]
     return [

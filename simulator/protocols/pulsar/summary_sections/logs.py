@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.verdicts import CountedRun
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 MARKER_COUNTS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")
 _SUMS = ("delivered", "acknowledged", "repeated", "expired", "skipped", "backlog", "cached_snapshots")
 
 
-def clusters(run: RunView) -> dict[str, Any]:
+def clusters(run: World) -> dict[str, Any]:
     return {name: {"topics": _topics(run.runtime, name)} for name in run.runtime.cluster_names}
 
 
-def subscriptions(run: RunView) -> dict[str, Any]:
+def subscriptions(run: World) -> dict[str, Any]:
     runtime, counted = run.runtime, run.counted()
     return {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)}
 
@@ -94,7 +94,7 @@ def _one_topic(subscription: Subscription, counted: SubscriptionCounts | None) -
     }
 
 
-def snapshots(run: RunView) -> dict[str, dict[str, int]]:
+def snapshots(run: World) -> dict[str, dict[str, int]]:
     """Counts from the trace, because a controller's own counters are lost when it closes.
 
     A second round is not a second snapshot.

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 
-def migrations(world: RunView) -> list[dict[str, Any]]:
+def migrations(world: World) -> list[dict[str, Any]]:
     """Every migration in the order of their start."""
     return [
         {
@@ -26,6 +26,6 @@ def migrations(world: RunView) -> list[dict[str, Any]]:
     ]
 
 
-def lookup(world: RunView) -> dict[str, str]:
+def lookup(world: World) -> dict[str, str]:
     """By tenant the cluster that the LookupService names."""
     return dict(world.runtime.lookup.tenants)

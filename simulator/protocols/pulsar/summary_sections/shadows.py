@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.shadow.losses import lost_messages
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.reads import Reads
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 _SUMS = (
     "stored_bytes",
@@ -27,7 +27,7 @@ _SUMS = (
 )
 
 
-def shadows(run: RunView) -> dict[str, dict[str, Any]]:
+def shadows(run: World) -> dict[str, dict[str, Any]]:
     """By shadow topic; a partitioned one has sums, null positions, and its partitions under `partitions`."""
     shown: dict[str, dict[str, Any]] = {}
     for cluster in run.runtime.clusters.values():
@@ -44,7 +44,7 @@ def shadows(run: RunView) -> dict[str, dict[str, Any]]:
     return dict(sorted(shown.items()))
 
 
-def _one(run: RunView, topic: ShadowTopic) -> dict[str, Any]:
+def _one(run: World, topic: ShadowTopic) -> dict[str, Any]:
     return {
         "source": topic.source.base,
         "last_confirmed": _text(topic.log.last_confirmed),
@@ -69,7 +69,7 @@ def _text(position: tuple[int, int]) -> str:
     return f"{position[0]}:{position[1]}"
 
 
-def _stored_bytes(run: RunView, topic: ShadowTopic) -> int:
+def _stored_bytes(run: World, topic: ShadowTopic) -> int:
     """Bytes of entries written for the shadow itself, counted in the trace, where every write is a row."""
     trace, number, total = run.trace, topic.number, 0
     columns = trace.columns(0, run.seq, ("type", "topic", "size_bytes"))

@@ -15,7 +15,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.creation.start_check import Outcome
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 COMMANDS = ("command.applied", "command.refused")
 
@@ -37,7 +37,7 @@ def _words(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def commands(run: RunView) -> list[dict[str, Any]]:
+def commands(run: World) -> list[dict[str, Any]]:
     """`commands[]`, each with the `start_checks` that it caused, if any.
 
     A start check is {from, to, topic, outcome, code, local, remote, error}. Where no scenario key lets
@@ -58,7 +58,7 @@ def commands(run: RunView) -> list[dict[str, Any]]:
     return results
 
 
-def _command_of(run: RunView, seq: int, numbers: dict[int, int]) -> int | None:
+def _command_of(run: World, seq: int, numbers: dict[int, int]) -> int | None:
     """The number of the command that caused a row, None without one."""
     while seq != NULL and seq not in numbers:
         seq = run.trace.row(seq).get("cause_seq", NULL)

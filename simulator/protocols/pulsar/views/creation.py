@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 POINTS_MAX = 240
 """Points of the curve: one for three or four pixels of a wide page."""
@@ -29,7 +29,7 @@ CURVE_ROWS_MAX = 1_000_000
 """Above this many rows the curve of waiting messages is omitted: reading them would take too long."""
 
 
-def look(run: RunView) -> dict[str, Any]:
+def look(run: World) -> dict[str, Any]:
     """The state now: {at_us, rule, clusters: {C: {state, namespaces, topics}}, replicators: […]}."""
     runtime = run.runtime
     return {
@@ -151,7 +151,7 @@ def _soonest(parts: list[dict[str, Any]]) -> int | None:
     return min((part["next_try_us"] for part in parts if part["next_try_us"] is not None), default=None)
 
 
-def starts(run: RunView, source: str, target: str, topic: str) -> dict[str, Any]:
+def starts(run: World, source: str, target: str, topic: str) -> dict[str, Any]:
     """The starts of one topic's replicators source -> target so far.
 
     Returns {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Each
@@ -162,7 +162,7 @@ def starts(run: RunView, source: str, target: str, topic: str) -> dict[str, Any]
     return {"refused": _refused(run, source, target, topic), "curve": _curve(run, source, target, topic)}
 
 
-def _refused(run: RunView, source: str, target: str, base: str) -> dict[str, list]:
+def _refused(run: World, source: str, target: str, base: str) -> dict[str, list]:
     rows = [
         run.trace.row(seq)
         for seq in run.trace.seqs(0, run.seq, types=("replicator.start-refused", "replicator.stopped"))
@@ -183,7 +183,7 @@ def _base(name: str, base: str) -> bool:
     return name == base or name.startswith(f"{base}-partition-") and name.rpartition("-")[2].isdigit()
 
 
-def _curve(run: RunView, source: str, target: str, base: str) -> dict[str, list[int]] | None:
+def _curve(run: World, source: str, target: str, base: str) -> dict[str, list[int]] | None:
     if run.seq > CURVE_ROWS_MAX:
         return None
     trace = run.trace

@@ -14,10 +14,10 @@ from simulator.protocols.pulsar.markers import codec
 from simulator.protocols.pulsar.pulsar import Pulsar
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.markers.entries import Marker
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.storage.roles import TopicInCluster
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 MARKER_KIND, ORIGIN_KIND = 100, 1000
 """Bases of a cell's kind, which for messages is the origin index.
@@ -102,7 +102,7 @@ def _flight(runtime: Pulsar, replicator: Replicator, index: int, sent_us: int, d
     return {**flight, "what": "message", "producer": producer, "number": runtime.messages.sequence_id[record]}
 
 
-def marker(run: RunView, number: int) -> dict:
+def marker(run: World, number: int) -> dict:
     """Type, bytes, JSON as PIP-33 prints it, and every row about its replication."""
     runtime = run.runtime
     if not 1 <= number <= runtime.marker_count:
@@ -131,7 +131,7 @@ def described_marker(found: Marker, number: int, travels: list[dict[str, Any]]) 
     }
 
 
-def read_position_text(topic: TopicInCluster, read_index: int) -> str:
+def read_position_text(topic: Topic, read_index: int) -> str:
     """The position after the last one read: the next entry, or one past the newest."""
     if read_index < topic.log.length:
         return topic.log.text(read_index)

@@ -15,13 +15,13 @@ from simulator.protocols.pulsar.migration.run import ENDED, RUNNING, UNDOING
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.migration import Migration
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 CLIENTS_MAX = 200
 """Names of clients in a frame, per cluster."""
 
 
-def lookup_view(world: RunView) -> dict[str, Any]:
+def lookup_view(world: World) -> dict[str, Any]:
     """The LookupService now, and by tenant the clusters to which its clients are connected."""
     lookup = world.runtime.lookup
     clients = {tenant: _clients(world.runtime, tenant) for tenant in lookup.tenants}
@@ -34,12 +34,12 @@ def lookup_view(world: RunView) -> dict[str, Any]:
     }
 
 
-def migrations_view(world: RunView) -> list[dict[str, Any]]:
+def migrations_view(world: World) -> list[dict[str, Any]]:
     """Every migration in the order of their start; one that has ended has only its result."""
     return [_migration(world, migration) for migration in world.runtime.migrations]
 
 
-def _migration(world: RunView, migration: Migration) -> dict[str, Any]:
+def _migration(world: World, migration: Migration) -> dict[str, Any]:
     run, ended = migration.run, migration.run.state in ENDED
     return {
         "tenant": run.tenant,
@@ -74,7 +74,7 @@ def _progress(migration: Migration, step: str) -> dict[str, Any]:
     return migration.works.of(step).progress()._asdict()
 
 
-def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
+def _cost(world: World, migration: Migration) -> dict[str, Any]:
     """The cost of a switch now: forecasts from the world, which caches them until it changes."""
     return readiness.cost_now(migration, world.forecast)
 

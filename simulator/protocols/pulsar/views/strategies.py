@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.verdicts.windows import Window, windows_of
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 MESSAGES_MOST = 10_000
 """Messages that a column draws: seven instants each, for three columns about a megabyte."""
@@ -25,7 +25,7 @@ _FAULTS = ("cluster.crashed", "cluster.lost", "cluster.restarted", "link.cut", "
 _TRAVELLING = ("snapshot_request", "snapshot_response", "subscription_update")
 
 
-def costs(run: RunView) -> dict[str, int]:
+def costs(run: World) -> dict[str, int]:
     """The cost of the sync: markers in all logs and requests on the links.
 
     Markers are counted as stored entries and bytes, requests with their bytes.
@@ -47,7 +47,7 @@ def costs(run: RunView) -> dict[str, int]:
     }
 
 
-def followed(run: RunView) -> list[dict[str, Any]]:
+def followed(run: World) -> list[dict[str, Any]]:
     """The messages, markers and requests of each failover of the run."""
     facts = Facts(History(run.trace), run.scenario)
     return [_followed(run.trace, facts, window) for window in windows_of(facts)]

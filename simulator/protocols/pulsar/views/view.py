@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
-    from simulator.system.run_view import RunView
+    from simulator.world import World
 
 RANGES_MAX, UNACKED_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """Limits of one frame for lists that grow."""
@@ -52,7 +52,7 @@ REFUSALS = {
 }
 
 
-def view(run: RunView) -> dict[str, Any]:
+def view(run: World) -> dict[str, Any]:
     """This protocol's part of `World.view`."""
     runtime = run.runtime
     forecasts = {name: _forecast(run, name) for name in run.subscriptions}
@@ -82,7 +82,7 @@ def view(run: RunView) -> dict[str, Any]:
     }
 
 
-def _failovers(run: RunView) -> list[dict[str, Any]]:
+def _failovers(run: World) -> list[dict[str, Any]]:
     """Live figures of each failover; the latest of each subscription also has its `entries`."""
     windows = run.runtime.windows
     return [
@@ -308,7 +308,7 @@ def _producer(runtime: Pulsar, name: str) -> dict[str, Any]:
     }
 
 
-def _forecast(run: RunView, subscription: str) -> dict[str, Any] | None:
+def _forecast(run: World, subscription: str) -> dict[str, Any] | None:
     source = forecasting.source_of(run.runtime, subscription)
     if source is None:
         return None
