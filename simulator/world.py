@@ -55,7 +55,8 @@ class World(Advancing):
         self.seed = scenario.seed if seed is None else seed
         self.rows_max = rows_max
         self.protocol = protocol_of(scenario)
-        self.runtime = self.protocol.build(scenario, self.seed, Trace(vocabulary()))
+        # the protocol's own subclass of `System`
+        self.runtime: Any = self.protocol.build(scenario, self.seed, Trace(vocabulary()))
         self._branches = [Branch(0, self.runtime)]
         self._branch = self._branches[0]
         self._undo: Undo | None = None

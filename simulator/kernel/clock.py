@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulator.trace.trace import Trace
 
 COMMAND_RANK = 1 << 40
 """Commands run after everything else at their instant."""
@@ -43,12 +46,6 @@ class QueueFull(RuntimeError):
 
     This is an internal error, or a scenario beyond the limit.
     """
-
-
-class Rows(Protocol):
-    """The number of rows written so far; the trace has it."""
-
-    length: int
 
 
 class Clock:
@@ -132,7 +129,7 @@ class Clock:
         self,
         until_us: int,
         events: int,
-        rows: Rows | None = None,
+        rows: Trace | None = None,
         rows_max: int = 0,
         pause: Callable[[], bool] | None = None,
     ) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from simulator.scenarios.kinds import Reading
+from typing import TYPE_CHECKING
+
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Suggestion
 from simulator.scenarios.tree import Node
+
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
 
 
 class Check:
     """The scenario with the tree it was read from, so that a problem has its place in the file."""
 
-    def __init__(self, scenario: Scenario, root: Node, reader: Reading) -> None:
+    def __init__(self, scenario: Scenario, root: Node, reader: Reader) -> None:
         self.scenario, self.root, self.reader = scenario, root, reader
 
     def fail(self, keys: tuple[str | int, ...], what: str, right: str | Suggestion) -> None:

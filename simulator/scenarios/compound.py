@@ -7,18 +7,21 @@ the names of each section. All are added to the table of `kinds.py`, whose rules
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios import settings, units
 from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.key import Key
-from simulator.scenarios.kinds import BAD, DURATION, KINDS, MESSAGE, SHARE, Kind, Reading, reference
+from simulator.scenarios.kinds import BAD, DURATION, KINDS, MESSAGE, SHARE, Kind, reference
 from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL, PAIR_NAME_CHARACTERS
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.shape import PAIR_KEYS, sections
 from simulator.scenarios.tree import Node
+
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
 
 DISTRIBUTIONS: dict[str, tuple[Key, ...]] = {
     "constant": (Key("value", "duration", "the span", required=True, attribute="value_us"),),
@@ -59,7 +62,7 @@ _SELECTION_WORDS = {
 }
 
 
-def _read_distribution(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_distribution(node: Node, key: Key, path: str, reader: Reader) -> Any:
     if not isinstance(node.value, dict):
         return Distribution(value_us=units.parse_duration(node.plain()))
     if "kind" in node.value:
@@ -130,7 +133,7 @@ def _write_distribution(value: Distribution) -> Any:
 def _selection(name: str) -> Kind:
     keys = SELECTIONS[name]
 
-    def read(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
         members = reader.members(node, keys, path)
         if members is BAD:
             return BAD
@@ -150,7 +153,7 @@ def _selection(name: str) -> Kind:
 
 
 def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
-    def read(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
         keys = tuple(key_of(setting) for setting in table.values())
         return reader.members(node, keys, path, noun=noun)
 
@@ -173,7 +176,7 @@ def key_of(setting: settings.Setting) -> Key:
     )
 
 
-def _read_setting_name(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.text not in settings.SETTINGS:
         raise Wrong(
             f'there is no broker setting "{node.plain()}"',
@@ -189,7 +192,7 @@ def _pair_options() -> list[str]:
     return list(dict.fromkeys([*settings.OPTIONS, *(key.name for key in arguments)]))
 
 
-def _read_pair_option(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_pair_option(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.text not in _pair_options():
         raise Wrong(
             f'there is no option "{node.plain()}"',
@@ -199,7 +202,7 @@ def _read_pair_option(node: Node, key: Key, path: str, reader: Reading) -> str:
     return node.text
 
 
-def _read_pair(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_pair(node: Node, key: Key, path: str, reader: Reader) -> Any:
     members = reader.members(node, PAIR_KEYS, path)
     if members is BAD:
         return BAD
@@ -208,13 +211,13 @@ def _read_pair(node: Node, key: Key, path: str, reader: Reading) -> Any:
     return members
 
 
-def _read_setting_value(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_setting_value(node: Node, key: Key, path: str, reader: Reader) -> Any:
     if not isinstance(node.value, (bool, int, str)):
         raise Wrong(f'"{node.plain()}" is not a setting\'s value', "write a number, true, false or a word")
     return node.value
 
 
-def read_setting_value(name: str, node: Node, path: str, reader: Reading) -> Any:
+def read_setting_value(name: str, node: Node, path: str, reader: Reader) -> Any:
     """The value of one broker setting; BAD when its problem was reported."""
     key = key_of(settings.SETTINGS[name])
     return reader.attempt(KINDS[key.kind], node, key, path)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import names, units
 from simulator.scenarios.key import Key
 from simulator.scenarios.limits import INSTANTS_MAX, LARGEST_COUNT, LISTED_MAX
-from simulator.scenarios.problems import Suggestion, Wrong, suggestion
+from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.tree import Node
+
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
 
 
 class _Bad:
@@ -25,35 +28,6 @@ class _Bad:
 
 
 BAD = _Bad()
-
-
-class Names(Protocol):
-    """The names that references may use."""
-
-    sites: tuple[str, ...]
-
-    def of_section(self, section: str) -> tuple[str, ...]: ...
-
-
-class Reading(Protocol):
-    """The part of the reader that a kind may use (`simulator.scenarios.reader.Reader`)."""
-
-    @property
-    def names(self) -> Names: ...
-
-    def fail(
-        self,
-        node: Node,
-        path: str,
-        what: str,
-        right: str | Suggestion,
-        code: str = "bad-value",
-        at_key: bool = False,
-    ) -> None: ...
-
-    def attempt(self, kind: Kind, node: Node, key: Key, path: str) -> Any: ...
-
-    def members(self, node: Node, keys: Sequence[Key], path: str, noun: str = "key") -> Any: ...
 
 
 def same(value: Any) -> Any:
@@ -64,7 +38,7 @@ def same(value: Any) -> Any:
 class Kind:
     says: str
     schema: Callable[[Key], dict[str, Any]]
-    read: Callable[[Node, Key, str, Reading], Any]
+    read: Callable[[Node, Key, str, Reader], Any]
     write: Callable[[Any], Any] = same
     plain: Callable[[Any], Any] = same
     suffix: str = ""  # added to the key in a normalised command: the unit
@@ -83,7 +57,7 @@ def _scalar(node: Node, wanted: type | tuple[type, ...], words: str) -> Any:
     return node.value
 
 
-def read_text(node: Node, key: Key, path: str, reader: Reading) -> str:
+def read_text(node: Node, key: Key, path: str, reader: Reader) -> str:
     text = node.value if isinstance(node.value, str) else str(_scalar(node, (int, float), "text"))
     if any(unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t" for character in text):
         raise Wrong("holds a control character", "write plain text")
@@ -92,31 +66,31 @@ def read_text(node: Node, key: Key, path: str, reader: Reading) -> str:
     return text.strip()
 
 
-def _read_name(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_name(node: Node, key: Key, path: str, reader: Reader) -> str:
     return names.check_name(node.text)
 
 
-def _read_namespace(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_namespace(node: Node, key: Key, path: str, reader: Reader) -> str:
     return names.check_namespace(node.plain())
 
 
-def _read_digest(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_digest(node: Node, key: Key, path: str, reader: Reader) -> str:
     text = node.plain()
     if not re.fullmatch("[0-9a-f]{64}", text):
         raise Wrong(f'"{text[:80]}" is no SHA-256 digest', "write its 64 hexadecimal digits")
     return text
 
 
-def _read_integer(node: Node, key: Key, path: str, reader: Reading) -> int:
+def _read_integer(node: Node, key: Key, path: str, reader: Reader) -> int:
     value = _scalar(node, int, "a whole number")
     return _bounded(value, replace(key, maximum=integer_maximum(key)), str)
 
 
-def _read_boolean(node: Node, key: Key, path: str, reader: Reading) -> bool:
+def _read_boolean(node: Node, key: Key, path: str, reader: Reader) -> bool:
     return _scalar(node, bool, "true or false")
 
 
-def _read_choice(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_choice(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.value in key.choices:
         return node.value
     if node.text not in key.choices:
@@ -128,10 +102,10 @@ def _read_choice(node: Node, key: Key, path: str, reader: Reading) -> str:
 
 def _measured(
     parse: Callable[[object], int], write: Callable[[int], Any]
-) -> Callable[[Node, Key, str, Reading], int]:
+) -> Callable[[Node, Key, str, Reader], int]:
     """The reader of a quantity; `parse` raises Wrong outside its limits, and the key may narrow them."""
 
-    def read(node: Node, key: Key, path: str, reader: Reading) -> int:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> int:
         return _bounded(parse(node.plain()), key, write)
 
     return read
@@ -164,7 +138,7 @@ def _name_schema(key: Key) -> dict[str, Any]:
 def reference(noun: str, *sections: str) -> Kind:
     """A name that one of these sections declares."""
 
-    def read(node: Node, key: Key, path: str, reader: Reading) -> str:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> str:
         known = tuple(name for section in sections for name in reader.names.of_section(section))
         if node.text not in known:
             shown = node.plain() if node.text is None else node.text
@@ -174,7 +148,7 @@ def reference(noun: str, *sections: str) -> Kind:
     return Kind(f"name of a {noun}", lambda key: {**_name_schema(key), "x-names": list(sections)}, read)
 
 
-def _read_link(node: Node, key: Key, path: str, reader: Reading) -> tuple[tuple[str, str], ...]:
+def _read_link(node: Node, key: Key, path: str, reader: Reader) -> tuple[tuple[str, str], ...]:
     pairs = names.parse_link(node.plain())
     for cluster in pairs[0]:
         if cluster not in reader.names.sites:
@@ -186,7 +160,7 @@ def _read_link(node: Node, key: Key, path: str, reader: Reading) -> tuple[tuple[
     return pairs
 
 
-def _read_message(node: Node, key: Key, path: str, reader: Reading) -> tuple[str, int]:
+def _read_message(node: Node, key: Key, path: str, reader: Reader) -> tuple[str, int]:
     message = names.parse_message(node.plain())
     producers = reader.names.of_section("producers")
     if message[0] not in producers:
@@ -198,10 +172,10 @@ def _read_message(node: Node, key: Key, path: str, reader: Reading) -> tuple[str
     return message
 
 
-def checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reading], str]:
+def checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reader], str]:
     """The reader of a text that `check` accepts (it raises Wrong), unchanged."""
 
-    def read(node: Node, key: Key, path: str, reader: Reading) -> str:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> str:
         text = read_text(node, key, path, reader)
         check(text)
         return text
@@ -210,7 +184,7 @@ def checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reading], 
 
 
 def list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
-    def read(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
         if not isinstance(node.value, list):
             raise Wrong(f'"{node.plain()}" is not a list', f"write {words}")
         if len(node.value) > most:

@@ -10,16 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import limits
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.key import Key
-from simulator.scenarios.kinds import BAD, KINDS, Reading
+from simulator.scenarios.kinds import BAD, KINDS
 from simulator.scenarios.model import Tour, TourCondition, TourNote, TourQuestion, TourStep
 from simulator.scenarios.names import MESSAGE
 from simulator.scenarios.problems import Suggestion, suggestion
 from simulator.scenarios.tree import Node
+
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
 
 TOUR_KEYS = (
     Key("title", "text", "name of the tour", required=True),
@@ -94,7 +97,7 @@ class Events:
     numbers: frozenset[str]
 
 
-def read_tour(node: Node | None, reader: Reading, events: Events, settings: Iterable[str]) -> Tour | None:
+def read_tour(node: Node | None, reader: Reader, events: Events, settings: Iterable[str]) -> Tour | None:
     """The tour of a file; None when it has none or when a problem was reported."""
     if node is None or node.value is None:
         return None
@@ -134,7 +137,7 @@ def read_tour(node: Node | None, reader: Reading, events: Events, settings: Iter
 class _Steps:
     """Reads steps; each problem is reported at its line."""
 
-    def __init__(self, reader: Reading, events: Events, settings: frozenset[str]) -> None:
+    def __init__(self, reader: Reader, events: Events, settings: frozenset[str]) -> None:
         self.reader, self.events, self.settings = reader, events, settings
         self._last_us = 0
 
@@ -312,7 +315,7 @@ def _without(node: Node, names: Sequence[str]) -> Node:
     return Node(kept, node.source, node.line, node.column, node.key_line, node.key_column)
 
 
-def _check_length(reader: Reading, node: Node, path: str, most: int) -> None:
+def _check_length(reader: Reader, node: Node, path: str, most: int) -> None:
     length = len(str(node.plain()))
     if length > most:
         reader.fail(node, path, f"has {length} characters", f"at most {most}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator import ENGINE_VERSION
 from visualizer.labs.presentation import NOBODY
@@ -19,6 +19,10 @@ from visualizer.live.viewers import Viewer
 from visualizer.live.welcome import welcome
 from visualizer.live.wire import CONTROLS, Refused, encode
 from visualizer.models import Lab
+
+if TYPE_CHECKING:
+    from visualizer.labs.relaying import Relay
+    from visualizer.labs.running import Runner
 
 RECENT_FRAMES = 60
 """Frames kept for pages that reconnect after a short loss: three seconds."""
@@ -29,28 +33,10 @@ VIEWERS_PER_ROOM = 500
 Reply = Callable[[dict[str, Any]], None]
 
 
-class Part(Protocol):
-    """The part of a room that runs the lab, here or in another process."""
-
-    def handle(self, message: dict[str, Any], reply: Reply) -> None: ...
-
-    def want_snapshot(self) -> None: ...
-
-    def viewers_changed(self) -> None: ...
-
-    async def ask(self, what: str, arguments: dict[str, Any]) -> str: ...
-
-    async def tick(self) -> None: ...
-
-    async def keep_position(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Room:
     """One lab in this process. `part` is set by the hub right after the room is made."""
 
-    part: Part
+    part: Runner | Relay
 
     def __init__(self, lab: Lab, client: str = "") -> None:
         self.lab = lab

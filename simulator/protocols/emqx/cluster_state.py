@@ -8,14 +8,13 @@ without a declaration gets a name and begins at that instant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.kernel.links import Link
 from simulator.log.columns import SharedColumn
 from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.figures import READS, Figures
 from simulator.protocols.emqx.leader_store import FIRST_ROOT, Committed, LeaderStore
-from simulator.protocols.emqx.protocol import BorrowerId
 from simulator.protocols.emqx.ranks import Rank, RankProgress
 from simulator.protocols.emqx.reading import Reading
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches
@@ -28,6 +27,7 @@ from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.network import Network
+    from simulator.protocols.emqx.session import Session
 
 _STORED = CODE["message.stored"]
 FAULTY = (
@@ -96,25 +96,6 @@ class Messages:
         self.publisher, self.number, self.quality = given
 
 
-class Reader(Protocol):
-    """The interface of `session.Session`, which reads streams."""
-
-    subscriptions: dict[int, Subscription]
-    direct: bool
-
-    def wake(self, number: int) -> None: ...
-
-    def read(
-        self,
-        subscription: int,
-        borrower: BorrowerId | None,
-        group: str | None,
-        stream: str,
-        position: int,
-        cause: int,
-    ) -> Reading: ...
-
-
 class ClusterState(System):
     """The shared state. `runtime.Emqx` sets `sessions` and `network`."""
 
@@ -135,7 +116,7 @@ class ClusterState(System):
         "figures",
     )
 
-    sessions: Mapping[str, Reader]
+    sessions: Mapping[str, Session]
     network: Network
     links: dict[tuple[str, str], NodeLink]  # type: ignore[assignment]  # of nodes, all of them
 

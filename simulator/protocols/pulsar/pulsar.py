@@ -1,4 +1,4 @@
-"""The shared part of a simulated Pulsar beside clock and trace: tables of names, messages and markers.
+"""The simulated Pulsar: its clusters, clients and services by name, beside clock and trace.
 
 Rules: one Pulsar per world. Trace, messages, markers and the scenario are shared by the worlds of a branch
 (see `simulator.system.checkpoint`). Everything else belongs to one world.
@@ -7,7 +7,7 @@ Rules: one Pulsar per world. Trace, messages, markers and the scenario are share
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
@@ -28,27 +28,19 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
     from simulator.protocols.pulsar.creation.start_check import CheckedStart
+    from simulator.protocols.pulsar.failover.failover import Failover
     from simulator.protocols.pulsar.failover.window import FailoverWindow
     from simulator.protocols.pulsar.migration.blue_green import BlueGreen
     from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.switching import Move
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
     from simulator.scenarios.model import Scenario
 
 
-class FailoverOfSubscription(Protocol):
-    """What the data plane needs of a failover (`failover.failover.Failover`) or of a migration's switch."""
-
-    target: str
-
-    @property
-    def window(self) -> FailoverWindow:
-        """Its live figures."""
-
-
 class Pulsar(System):
-    """Directory of the simulated Pulsar."""
+    """The simulated Pulsar. `system.build` creates its parts."""
 
     __slots__ = (
         "messages",
@@ -93,12 +85,12 @@ class Pulsar(System):
         self.snapshot_count = 0
         self.snapshot_names = SnapshotNames()
         self.cluster_names: list[str] = sorted(scenario.clusters)
-        self.clusters: Mapping[str, Cluster] = {}
-        self.producers: Mapping[str, Producer] = {}
-        self.consumers: Mapping[str, Consumer] = {}
+        self.clusters: dict[str, Cluster] = {}
+        self.producers: dict[str, Producer] = {}
+        self.consumers: dict[str, Consumer] = {}
         self.markers = MarkerTable()
         self.marker_count = 0
-        self.failovers: list[FailoverOfSubscription] = []
+        self.failovers: list[Failover | Move] = []
         self.windows: dict[str, FailoverWindow] = {}  # subscription -> the window of its latest failover
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
         self.policies = PolicyBook(scenario)

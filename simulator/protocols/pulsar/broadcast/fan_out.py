@@ -9,7 +9,7 @@ place where it is cut changes no row.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,8 +47,7 @@ class FanOut:
         self.audiences.append(audience)
         for broker in audience.topic.cluster.brokers:
             if broker not in self.brokers:
-                found = cast("Broker", broker)  # clusters, a lower layer, have it by its role
-                self.brokers = sorted((*self.brokers, found), key=lambda one: one.name)
+                self.brokers = sorted((*self.brokers, broker), key=lambda one: one.name)
 
     def wake(self) -> None:
         """Schedule the event of the next dispatch or connection."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.migration import readiness
 from simulator.protocols.pulsar.migration.migration import Migration
@@ -31,7 +31,7 @@ def _migration(runtime: Pulsar, arguments: dict) -> Migration:
             f"the migration of {tenant} is {found[-1].run.state.replace('-', ' ')}",
             "start another one",
         )
-    return cast("Migration", found[-1])  # the runtime, a lower layer, has it by its role
+    return found[-1]
 
 
 def start(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

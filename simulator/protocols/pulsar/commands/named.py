@@ -5,7 +5,7 @@ A cluster must be up and a client in a suitable state. Each function raises Comm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.broker.cluster import LOST
 from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
@@ -105,7 +105,7 @@ def broker_of(runtime: Pulsar, cluster: str, name: str) -> Broker:
         raise CommandError(
             "no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers))
         )
-    return cast("Broker", brokers[name])  # clusters, a lower layer, have it by its role
+    return brokers[name]
 
 
 def producer_in(runtime: Pulsar, arguments: dict, states: tuple[str, ...], do: str) -> Producer:

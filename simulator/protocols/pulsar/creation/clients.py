@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.producer import Producer
-    from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic
 
 
-def find_topic(client: ClientOfTopic, cluster: Cluster, base: str, cause: int) -> int:
+def find_topic(client: Producer | Consumer, cluster: Cluster, base: str, cause: int) -> int:
     """Create a missing topic or record the refusal; returns its partitions (0: plain, or missing)."""
     if cluster.up and cluster.shape(base) is None:
         why = auto_creation.ask(cluster, base, client.number, cause)

@@ -10,30 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 from avro.schema import Schema, parse
 
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.scenario.model import SchemaSpec
+
 TRANSITIVE = "_TRANSITIVE"
 PARSED_KEPT = 512
 """Number of parsed schemas that are cached; a scenario may declare 256."""
-
-
-class Described(Protocol):
-    """A schema as scenarios declare it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def type(self) -> str:
-        """Its type, as Pulsar names it."""
-
-    @property
-    def definition(self) -> str | None:
-        """Its text, None for a type without one."""
 
 
 @lru_cache(maxsize=PARSED_KEPT)
@@ -41,12 +28,12 @@ def _parsed(definition: str) -> Schema:
     return parse(definition)
 
 
-def same(one: Described, other: Described) -> bool:
+def same(one: SchemaSpec, other: SchemaSpec) -> bool:
     """Whether two declarations are one schema: a broker compares type and definition, never names."""
     return (one.type, one.definition) == (other.type, other.definition)
 
 
-def unreadable(reader: Described, writer: Described) -> str | None:
+def unreadable(reader: SchemaSpec, writer: SchemaSpec) -> str | None:
     """Why `reader` cannot read data of `writer`, in Avro's words; None when it can."""
     if reader.type != writer.type:
         return f"exists schema type {writer.type}, new schema type {reader.type}"
@@ -62,7 +49,7 @@ def unreadable(reader: Described, writer: Described) -> str | None:
     return f"{words} ({messages}) at {places}"
 
 
-def why_incompatible(strategy: str, new: Described, versions: Sequence[Described]) -> str | None:
+def why_incompatible(strategy: str, new: SchemaSpec, versions: Sequence[SchemaSpec]) -> str | None:
     """Why `new` may not become the next version after `versions` (oldest first); None when it may."""
     if not versions or strategy == "ALWAYS_COMPATIBLE":
         return None
@@ -76,7 +63,7 @@ def why_incompatible(strategy: str, new: Described, versions: Sequence[Described
     return None
 
 
-def why_not_after(direction: str, new: Described, version: Described) -> str | None:
+def why_not_after(direction: str, new: SchemaSpec, version: SchemaSpec) -> str | None:
     """The same for one earlier version and BACKWARD, FORWARD or FULL."""
     if new.type != version.type:
         return f"Incompatible schema: exists schema type {version.type}, new schema type {new.type}"
@@ -87,7 +74,7 @@ def why_not_after(direction: str, new: Described, version: Described) -> str | N
     return None
 
 
-def why_unreadable_by(strategy: str, consumer: Described, versions: Sequence[Described]) -> str | None:
+def why_unreadable_by(strategy: str, consumer: SchemaSpec, versions: Sequence[SchemaSpec]) -> str | None:
     """Why a consumer with this schema is refused, None when it is not (checkConsumerCompatibility).
 
     It must read the newest version. Under BACKWARD_TRANSITIVE and FULL_TRANSITIVE it must be compatible with

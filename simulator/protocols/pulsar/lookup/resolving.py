@@ -8,43 +8,20 @@ with backoff.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.pulsar import Pulsar
-
-
-class Client(Protocol):
-    """A producer or consumer, as used by the resolver."""
-
-    @property
-    def runtime(self) -> Pulsar:
-        """The system that it is in."""
-
-    @property
-    def number(self) -> int:
-        """The number of its name in the trace."""
-
-    @property
-    def rank(self) -> int:
-        """Its rank among the events of one instant."""
-
-    retries: int
-
-    def found(self, cluster: str, cause: int) -> None:
-        """Handle the response of a lookup."""
-
-    def not_found(self) -> None:
-        """The request failed."""
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.lookup.producing import Brokers
 
 
 class Resolver:
     """The requests of a client without a fixed cluster."""
 
-    def __init__(self, client: Client, base: str, with_schema: bool) -> None:
+    def __init__(self, client: Consumer | Brokers, base: str, with_schema: bool) -> None:
         self.client = client
         self.base = base
         self.first_requests = (PARTITION_METADATA, SCHEMA) if with_schema else (PARTITION_METADATA,)
@@ -129,6 +106,8 @@ def first_cluster(resolver: Resolver | None, own: str | None) -> str:
     return own
 
 
-def resolver_for(client: Client, cluster: str | None, base: str, schema: str | None) -> Resolver | None:
+def resolver_for(
+    client: Consumer | Brokers, cluster: str | None, base: str, schema: str | None
+) -> Resolver | None:
     """A resolver for a client without a fixed cluster, else None."""
     return Resolver(client, base, schema is not None) if cluster is None else None

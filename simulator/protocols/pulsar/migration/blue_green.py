@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic
+    from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 PERIOD, AUTO_CREATION = "clusterMigrationCheckDurationSeconds", "clusterMigrationAutoResourceCreation"
@@ -76,7 +76,7 @@ class BlueGreen:
         )
         return self.green.get(blue) if marked else None
 
-    def instead(self, cluster: Cluster, client: ClientOfTopic, base: str, cause: int) -> Cluster:
+    def instead(self, cluster: Cluster, client: Producer | Consumer, base: str, cause: int) -> Cluster:
         """The cluster in which a client connects that looks up a topic in `cluster`.
 
         It is green when the topic does not exist and would be migrated if it did.
@@ -245,7 +245,7 @@ def drained(subscription: Subscription | None) -> bool:
     return subscription is None or not subscription.backlog
 
 
-def in_green(runtime: Pulsar, topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
+def in_green(runtime: Pulsar, topic: Topic, client: Producer | Consumer, cause: int) -> Topic | None:
     """A migrated topic in green, where the client may create a plain one; None while it is missing.
 
     A partition is looked up by its own name, and refused when it does not exist (PIP-414).

@@ -9,7 +9,7 @@ replicationProducerQueueSize entries are on the wire or without receipt; reading
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -162,7 +162,7 @@ class Replicator:
             return f"a producer of the former connection is still connected in {self.peer}"
         if there is not None and there.terminated:
             return f"Topic was already terminated in {self.peer}"
-        if there is not None and backlog_quota.refuses_producers(cast("Topic", there)) is not None:
+        if there is not None and backlog_quota.refuses_producers(there) is not None:
             return f"Cannot create producer on topic with backlog quota exceeded in {self.peer}"
         return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.scenario.avro_text import canonical_definition
 from simulator.protocols.pulsar.scenario.policies import (
@@ -21,13 +21,16 @@ from simulator.protocols.pulsar.scenario.policies import (
 )
 from simulator.scenarios import names, units
 from simulator.scenarios.key import Key
-from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, Reading, list_of, pattern, read_text, reference
+from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, list_of, pattern, read_text, reference
 from simulator.scenarios.kinds import KINDS as COMMON  # used with all kinds
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.tree import Node
 
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
 
-def _read_partition(node: Node, key: Key, path: str, reader: Reading) -> str:
+
+def _read_partition(node: Node, key: Key, path: str, reader: Reader) -> str:
     topics = reader.names.of_section("topics")
     if node.text is None or names.PARTITION_SUFFIX.sub("", node.text) not in topics:
         shown = node.plain() if node.text is None else node.text
@@ -35,12 +38,12 @@ def _read_partition(node: Node, key: Key, path: str, reader: Reading) -> str:
     return node.text
 
 
-def _read_entry_position(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_entry_position(node: Node, key: Key, path: str, reader: Reader) -> str:
     names.parse_position(node.plain())
     return node.value
 
 
-def _read_position(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_position(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.value in ("earliest", "latest"):
         return node.value
     try:
@@ -49,7 +52,7 @@ def _read_position(node: Node, key: Key, path: str, reader: Reading) -> str:
         raise Wrong(wrong.what, f"{wrong.right}, or earliest or latest", wrong.code) from None
 
 
-def _read_pairs(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_pairs(node: Node, key: Key, path: str, reader: Reader) -> Any:
     links = LINKS.read(node, key, path, reader)
     return BAD if links is BAD else tuple(dict.fromkeys(pair for pairs in links for pair in pairs))
 
@@ -57,7 +60,7 @@ def _read_pairs(node: Node, key: Key, path: str, reader: Reading) -> Any:
 def _by_name(
     node: Node,
     path: str,
-    reader: Reading,
+    reader: Reader,
     read_one: Callable[[str, Node, str], Any],
     known: Collection[str],
     noun: str,
@@ -82,7 +85,7 @@ _SECOND_US = 1_000_000
 _PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PARTITIONS_MOST)
 
 
-def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
     found = _by_name(
         node,
         path,
@@ -95,7 +98,7 @@ def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reading
     return BAD if found is BAD else tuple(found.items())
 
 
-def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
     return _by_name(
         node,
         path,
@@ -131,7 +134,7 @@ def backlog_quota(type_: str, values: dict[str, Any]) -> BacklogQuota:
     return BacklogQuota(values["policy"], limit_bytes, limit_us // _SECOND_US)
 
 
-def _read_backlog_quotas(node: Node, key: Key, path: str, reader: Reading) -> Any:
+def _read_backlog_quotas(node: Node, key: Key, path: str, reader: Reader) -> Any:
     def read_one(type_: str, member: Node, inner: str) -> Any:
         values = reader.members(member, QUOTA_KEYS, inner)
         try:
@@ -155,7 +158,7 @@ def _write_backlog_quotas(value: dict[str, BacklogQuota]) -> dict[str, Any]:
     }
 
 
-def _read_avro(node: Node, key: Key, path: str, reader: Reading) -> str:
+def _read_avro(node: Node, key: Key, path: str, reader: Reader) -> str:
     return canonical_definition(node.plain())
 
 

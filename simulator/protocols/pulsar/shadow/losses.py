@@ -13,12 +13,12 @@ from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 
 UNREAD, UNACKNOWLEDGED = "unread", "unacknowledged"
 
 
-def push_cursors(topic: Topic, first_index: int, cause: int) -> None:
+def push_cursors(topic: ShadowTopic, first_index: int, cause: int) -> None:
     """Move cursors past the deleted ledgers below `first_index`, where reading continues."""
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
@@ -34,7 +34,7 @@ def push_cursors(topic: Topic, first_index: int, cause: int) -> None:
     topic.wake_dispatchers(cause)
 
 
-def _note_lost(topic: Topic, subscription: Subscription, first_index: int, cause: int) -> None:
+def _note_lost(topic: ShadowTopic, subscription: Subscription, first_index: int, cause: int) -> None:
     runtime, cursor = topic.runtime, subscription.cursor
     acknowledged, settled = runtime.acknowledged[subscription.name], runtime.settled[subscription.name]
     lost = topic.lost.setdefault(subscription.name, BitMap())
@@ -60,7 +60,7 @@ def _note_lost(topic: Topic, subscription: Subscription, first_index: int, cause
         )
 
 
-def lost_messages(topic: Topic, subscription: str) -> int:
+def lost_messages(topic: ShadowTopic, subscription: str) -> int:
     """Number of messages that the source deleted and the subscription's application has not acked so far."""
     lost = topic.lost.get(subscription)
     return 0 if lost is None else len(lost - topic.runtime.acknowledged[subscription])

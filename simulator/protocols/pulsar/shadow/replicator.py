@@ -10,7 +10,7 @@ accepted its position. It performs the effects of `connecting`.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from simulator.kernel.clock import Handler
 from simulator.kernel.random import stream_key
@@ -19,16 +19,21 @@ from simulator.protocols.pulsar.ranks import SHADOW, rank
 from simulator.protocols.pulsar.shadow import connecting
 from simulator.protocols.pulsar.shadow.connecting import STARTED, Effect, ShadowConnecting
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
-from simulator.protocols.pulsar.shadow.source_roles import as_shadow
 from simulator.protocols.pulsar.storage import message_finder, tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 
 REFUSED_WAIT_US = 1_000_000
 """Wait before a refused send is read again: Pulsar's first wait after a failed read."""
+
+
+def as_shadow(topic: Topic) -> ShadowTopic | None:
+    """The topic as a shadow, None for an ordinary one: only shadows have a source."""
+    return None if topic.source is None else cast("ShadowTopic", topic)
 
 
 class ShadowReplicator:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator, as_shadow
 from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS
-from simulator.protocols.pulsar.shadow.source_roles import as_shadow
 from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.trace.registry import NULL
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 
 class TailRead:
@@ -106,7 +107,7 @@ def lateness_of(runtime: Pulsar, reader: str) -> Sampler:
     )
 
 
-def begin(reader: Replicator, delay_us: int) -> bool:
+def begin(reader: Replicator | ShadowReplicator, delay_us: int) -> bool:
     """Begin a read up to `tail.end`; False while the delay lasts, at whose end the entries are read."""
     tail = reader.tail
     tail.end = -1
@@ -117,14 +118,14 @@ def begin(reader: Replicator, delay_us: int) -> bool:
     return False
 
 
-def wait(reader: Replicator, delay_us: int) -> None:
+def wait(reader: Replicator | ShadowReplicator, delay_us: int) -> None:
     """A read reached its end: the next one waits."""
     reader.tail.wait(reader.runtime.now_us, delay_us)
     if reader.read_index < reader.topic.readable_length:
         _check_later(reader)
 
 
-def _check_later(reader: Replicator) -> None:
+def _check_later(reader: Replicator | ShadowReplicator) -> None:
     tail = reader.tail
     if not tail.check_due and tail.check_us is not None:
         tail.check_due, tail.to_skip = True, False
