@@ -2,7 +2,7 @@
 
 A few, the same ones in every run of the suite, and more new ones on request.
 
-`SWARM_EXAMPLES=500 pytest tests/simulator/test_batched_fast_path.py` draws 500 new ones of each test that is
+`SWARM_EXAMPLES=500 pytest tests/simulator/test_random_traffic.py` draws 500 new ones of each test that is
 declared here.
 """
 

@@ -64,7 +64,6 @@ EVENT_REGISTRY = "simulator/protocols/registry.py"
 
 STILL_LONGER = frozenset(
     {
-        "simulator/protocols/pulsar/fast_path/groups.py _gather",
         "script/benchmarks/groups.py measure",
         "script/benchmarks/live.py measure",
     }

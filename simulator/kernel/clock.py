@@ -76,29 +76,9 @@ class Clock:
         """Instant of the next event, None when there is none."""
         return self._queue[0][0] if self._queue else None
 
-    @property
-    def asked(self) -> int:
-        """How many events have been scheduled; events are numbered in that order."""
-        return self._order
-
     def events(self) -> Iterable[Event]:
         """The scheduled events, in no order."""
         return self._queue
-
-    def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Handler, Any]]) -> None:
-        """Remove the events before `horizon_us`, which are done, the last of them at `now_us`.
-
-        `events` `(at_us, rank, handler, argument)` are scheduled again, in this order.
-        """
-        bound: Iterable[tuple[int, int, Any, Any]] = events
-        asked = [
-            (at_us, rank, order, handler.__self__, handler.__func__, argument)
-            for order, (at_us, rank, handler, argument) in enumerate(bound, self._order + 1)
-        ]
-        self._order += len(asked)
-        self._queue[:] = [event for event in self._queue if event[0] >= horizon_us] + asked
-        heapify(self._queue)
-        self.now_us = now_us
 
     def become(self, parts: Iterable[dict[str, Any] | None]) -> None:
         """Take over the fields of a copy; a run under way goes on with the events of the copy."""

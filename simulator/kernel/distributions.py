@@ -221,16 +221,6 @@ class Sampler:
             return self.constant
         return self._turn_to(index >> _BLOCK_BITS)[index & (BLOCK - 1)]
 
-    def several(self, indices: np.ndarray) -> np.ndarray:
-        """Draws by their indices, int64."""
-        if self.constant is not None:
-            return np.full(len(indices), self.constant)
-        numbers, spans_us = indices >> _BLOCK_BITS, np.empty(len(indices), dtype=np.int64)
-        for number in dict.fromkeys(numbers.tolist()):
-            mine = numbers == number
-            spans_us[mine] = np.array(self._turn_to(number), dtype=np.int64)[indices[mine] & (BLOCK - 1)]
-        return spans_us
-
     def _turn_to(self, number: int) -> list[int]:
         """Make block `number` the present one, from the cache or newly computed."""
         block = self._blocks.get(number)

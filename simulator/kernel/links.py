@@ -7,8 +7,6 @@ holds per connection, so the caller keeps the latest arrival of each connection 
 
 from __future__ import annotations
 
-import numpy as np
-
 from simulator.kernel.distributions import Sampler
 
 MICROSECONDS_PER_SECOND = 1_000_000
@@ -73,14 +71,6 @@ class Link:
     def latency_us(self, draw_index: int) -> int:
         """The latency under draw `draw_index`, without bandwidth."""
         return self.sampler.at(draw_index) if self.constant_us is None else self.constant_us
-
-    def latencies_us(self, draw_indices: np.ndarray) -> np.ndarray:
-        """The latencies under several draws, int64."""
-        return (
-            self.sampler.several(draw_indices)
-            if self.constant_us is None
-            else np.full(len(draw_indices), self.constant_us)
-        )
 
     def transmit(self, now_us: int, size_bytes: int, draw_index: int) -> int:
         """Send `size_bytes` at `now_us`; returns the instant at which the last byte arrives."""

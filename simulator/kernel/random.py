@@ -114,16 +114,6 @@ class Shares:
             self._number = number
         return self._block[index & (1 << SHARE_BLOCK_BITS) - 1] != 0
 
-    def among(self, indices: np.ndarray) -> np.ndarray:
-        """The places, within `indices`, of those that are in it."""
-        numbers, taken = indices >> SHARE_BLOCK_BITS, np.empty(len(indices), dtype=bool)
-        for number in dict.fromkeys(numbers.tolist()):
-            mine = numbers == number
-            taken[mine] = np.frombuffer(_share_block(self._shares, number), dtype=bool)[
-                indices[mine] & (1 << SHARE_BLOCK_BITS) - 1
-            ]
-        return taken.nonzero()[0]
-
     def __getstate__(self) -> tuple[tuple[int, int], ...]:
         return self._shares  # the block is a cache
 

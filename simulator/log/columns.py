@@ -47,18 +47,6 @@ class SharedColumn:
                 "the run is not deterministic, or a new branch did not take its own prefix"
             )
 
-    def extend_at(self, length: int, values: np.ndarray) -> None:
-        """`append_at` for many values, int64."""
-        known = min(len(values), len(self.values) - length)
-        if known > 0 and not np.array_equal(self.view(length, length + known), values[:known]):
-            for offset in range(known):  # states the first difference
-                self.append_at(length + offset, int(values[offset]))
-        if length + known > len(self.values):
-            raise AssertionError(
-                f"column holds {len(self.values)} values, so index {length} would leave a gap"
-            )
-        self.values.frombytes(values[known:].tobytes())
-
     def prefix(self, length: int) -> SharedColumn:
         """An independent copy of the first `length` values, for a new branch."""
         if not 0 <= length <= len(self.values):

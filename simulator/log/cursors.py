@@ -9,7 +9,6 @@ first.
 
 from __future__ import annotations
 
-import numpy as np
 from pyroaring import BitMap
 
 from simulator.log.ledgers import TopicLog
@@ -20,7 +19,6 @@ from simulator.log.ranges import (
     ranges_text,
     run_end,
     runs,
-    runs_in,
 )
 
 MAX_BATCH_INDEXES_TO_PERSIST = 200_000
@@ -109,18 +107,6 @@ class Cursor:
                 self._deleted_count += added
                 self._ranges_total = -1
                 self.dirty = True
-
-    def acknowledge_many(self, indices: np.ndarray) -> None:
-        """Acknowledges entries, each run of them in one step."""
-        if self._batches:
-            for index in indices.tolist():
-                self.acknowledge(index)
-            return
-        for first, last in runs_in(indices):
-            if first == last:
-                self.acknowledge(first)
-            else:
-                self.acknowledge_range(first, last)
 
     def copy(self) -> Cursor:
         """An equal cursor of its own; bitmaps are shared until written."""

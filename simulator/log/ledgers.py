@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-import numpy as np
-
 from simulator.log.columns import SharedColumn
 
 BEFORE_FIRST = -1
@@ -137,17 +135,6 @@ class TopicLog:
         ledger.size_bytes += size_bytes
         self.length = index + 1
         return index
-
-    def append_many(self, records: np.ndarray, size_bytes: int) -> None:
-        """Add entries of `size_bytes` in total to the open ledger."""
-        ledger = self.current
-        assert ledger is not None, "a ledger is open while the topic is loaded"
-        if not ledger.entries:
-            self._name(ledger)
-        self.records.extend_at(self.length, records)
-        ledger.entries += len(records)
-        ledger.size_bytes += size_bytes
-        self.length += len(records)
 
     def _name(self, ledger: Ledger) -> None:
         self._named_ids.append_at(self._named, ledger.id)

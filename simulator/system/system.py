@@ -124,7 +124,6 @@ class System(Clock):
         behind = seq < trace.length
         self.trace = trace
         self._counted = seq if behind else None
-        self._aside = False
         self.emit: Callable[[tuple[int, ...]], int] = self._count if behind else trace.append
 
     @property
@@ -144,36 +143,9 @@ class System(Clock):
 
     def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
         """Write `count` rows at once, as `Trace.append_rows` takes them."""
-        assert not self._aside, "rows that are put aside are written one by one"
         seq = self.seq
         self.trace.append_rows(count, parts, first=self.trace.length - seq)
         self.write_to(self.trace, seq + count)
-
-    def aside(self, seq: int, act: Callable[[], object]) -> list[tuple[int, ...]]:
-        """The rows that `act` writes, collected instead of written.
-
-        They are numbered from `seq` on, ahead of the rows written so far. The caller must write them.
-        """
-        trace, before, rows = self.trace, (self._counted, self.emit, self.trace.length), []
-
-        def put_aside(row: tuple[int, ...]) -> int:
-            assert self._counted is not None
-            rows.append(row)
-            written = self._counted
-            self._counted = written + 1
-            # new names apply from the next written row on
-            trace.length = max(before[2], written + 1)
-            return written
-
-        self._counted, self.emit, trace.length, self._aside = seq, put_aside, max(before[2], seq), True
-        act()
-        self._counted, self.emit, trace.length = before
-        self._aside = False
-        return rows
-
-    def writes(self, count: int) -> bool:
-        """Whether any of the next `count` rows is not in the trace yet."""
-        return self.seq + count > self.trace.length
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row of the control plane: strings are interned, None is NULL."""

@@ -13,7 +13,6 @@ from typing import Any
 
 from simulator import World
 from simulator.protocols.pulsar.broker.session import Session
-from simulator.protocols.pulsar.client import producer
 from simulator.protocols.pulsar.markers import codec
 
 ZERO_NS = 5_000_000_000_123
@@ -54,7 +53,6 @@ class EngineRun:
             return pushed(session, index, *more)
 
         monkeypatch.setattr(Session, "push", push)
-        monkeypatch.setattr(producer, "run_stretch", lambda _producer: None)  # else push is not called
         self.world = World.from_scenario(scenario)
         self.world.run()
         self.rows = self.world.trace.rows()

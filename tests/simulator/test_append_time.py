@@ -10,7 +10,6 @@ from simulator import World
 from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import MS, at_ms, do, open_world, rows, run
 from tests.simulator.random_scenarios import random_scenario
-from tests.simulator.test_batched_fast_path import PLAIN, batched_messages
 from tests.simulator.test_tail_reads import body, dispatched, replicated, snapshots_ms
 
 FOUR_MS = "forcedControllerStart: false, appendTime: 4ms"
@@ -124,8 +123,3 @@ def test_random_scenarios_with_an_append_time(seed):
         assert fork.digest() == digest
     cut.run()
     assert cut.digest() == digest
-
-
-def test_the_fast_path_declines_an_append_time(monkeypatch):
-    assert sum(batched_messages(monkeypatch, PLAIN)) > 2_500
-    assert sum(batched_messages(monkeypatch, PLAIN + "options: {appendTime: 1ms}\n")) == 0

@@ -5,7 +5,6 @@ Sources: `Markers.newMessage` (metadata), `Commands.serializeMetadataAndPayload`
 4.2.4 with clusters of one letter: a request has 78 bytes where it is written and 123 to 126 in the copy.
 """
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,15 +51,6 @@ def test_the_computed_growth_is_that_of_the_encoded_metadata(cluster, ledger, en
     copied = codec.metadata_bytes("snapshot", 0, None, cluster, (ledger, entry))
     size = CopySize(cluster)
     assert len(copied) - len(plain) == size.of(ledger, entry) <= size.most
-
-
-@examples(50)
-@given(JAVA_LONGS, st.lists(st.integers(0, 10**18 - 1), min_size=1))
-def test_many_sizes_at_once_are_the_same(ledger, entries):
-    entries = [*entries, 0, 9, 10, 99, 100]
-    size = CopySize("a")
-    wanted = [size.of(ledger, entry) for entry in entries]
-    assert size.of_many(ledger, np.array(entries, dtype=np.int64)).tolist() == wanted
 
 
 def test_copies_of_messages_and_markers_in_a_run_have_these_sizes():

@@ -3,7 +3,6 @@
 import hashlib
 from statistics import NormalDist, mean, median, quantiles
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,7 +82,6 @@ def test_a_draw_does_not_depend_on_the_order_of_calls(span, indices):
     forth, back = Sampler(span, KEY), Sampler(span, KEY)
     values = [forth.at(index) for index in indices]
     assert values == [back.at(index) for index in reversed(indices)][::-1]
-    assert values == Sampler(span, KEY).several(np.array(indices, dtype=np.int64)).tolist()
     assert all(type(value) is int and value >= 0 for value in values)
 
 

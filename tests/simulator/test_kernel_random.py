@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.kernel.random import MASK, Shares, draw, draw_block, stream_key, uuid_text
+from simulator.kernel.random import MASK, draw, draw_block, stream_key, uuid_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,13 +68,6 @@ def test_a_block_holds_the_same_draws(key, first, count):
     block = draw_block(key, first, count)
     assert block.dtype == np.uint64
     assert block.tolist() == [draw(key, first + offset) for offset in range(count)]
-
-
-@given(st.lists(st.integers(0, 5000)), st.integers(0, 1_000_000))
-def test_shares_of_many_indices_agree_with_single_ones(indices, millionths):
-    shares = Shares((KEY, millionths), (KEY + 1, 1000))
-    among = shares.among(np.array(indices, dtype=np.int64)).tolist()
-    assert among == [place for place, index in enumerate(indices) if index in shares]
 
 
 def test_bits_are_balanced():

@@ -3,7 +3,6 @@
 import pickle
 from itertools import combinations
 
-import numpy as np
 import pytest
 
 from simulator.log.cursors import Cursor
@@ -86,15 +85,6 @@ def test_a_range_of_entries_is_acknowledged():
                 assert cursor.dirty == (after != acknowledged)
 
 
-def test_many_entries_are_acknowledged_at_once():
-    for acknowledged in SUBSETS:
-        for indices in SUBSETS[1:]:
-            if min(indices) > expected(acknowledged)[0]:
-                cursor = persisted(acknowledged)
-                cursor.acknowledge_many(np.array(sorted(indices)))
-                assert state(cursor) == expected(acknowledged | indices)
-
-
 def test_entries_that_are_acknowledged_forget_which_of_their_messages_were():
     for partly in SUBSETS:
         for index in range(ENTRIES):
@@ -103,20 +93,9 @@ def test_entries_that_are_acknowledged_forget_which_of_their_messages_were():
             cursor.acknowledge(index)
             assert cursor.partly_acknowledged() == left
             cursor = persisted(set(), partly)
-            cursor.acknowledge_many(np.array([index]))
-            assert cursor.partly_acknowledged() == left
-            cursor = persisted(set(), partly)
             cursor.mark_delete_to(index)
             assert cursor.partly_acknowledged() == {entry: 0b01 for entry in partly if entry > index}
             assert state(cursor) == expected(set(range(index + 1)))
-
-
-def test_many_entries_are_acknowledged_at_once_where_a_batch_is_partly_acknowledged():
-    for indices in SUBSETS[1:]:
-        cursor = persisted(set(), [3])
-        cursor.acknowledge_many(np.array(sorted(indices)))
-        assert state(cursor) == expected(indices)
-        assert cursor.partly_acknowledged() == ({} if 3 in indices else {3: 0b01})
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])

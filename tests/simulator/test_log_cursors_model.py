@@ -5,7 +5,6 @@ Captures and pickles do not change afterwards.
 
 import pickle
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,9 +19,6 @@ indices = st.integers(0, LENGTH - 1)
 acts = st.one_of(
     st.tuples(st.just("acknowledge"), indices),
     st.tuples(st.just("acknowledge"), indices),
-    st.tuples(
-        st.just("acknowledge_many"), st.lists(st.tuples(indices, st.integers(1, 9)), min_size=1, max_size=4)
-    ),
     st.tuples(st.just("mark_delete_to"), indices),
     st.tuples(st.just("acknowledge_batch"), indices, st.integers(0, BATCH - 1)),
     st.tuples(st.just("acknowledge_batch_to"), indices, st.integers(0, BATCH - 1)),
@@ -76,10 +72,6 @@ class Model:
 
     def acknowledge(self, index):
         return not self.whole(index) and self.add({(index, batch) for batch in range(BATCH)})
-
-    def acknowledge_many(self, runs):
-        for index in entries_of(runs):
-            self.acknowledge(index)
 
     def mark_delete_to(self, index):
         if index <= self.mark_delete:
@@ -174,8 +166,6 @@ def play(cursor, act):
     name, *arguments = act
     if name.startswith("acknowledge_batch"):
         arguments.append(BATCH)
-    elif name == "acknowledge_many":
-        arguments = [np.array(entries_of(*arguments))]
     elif name == "persist":
         arguments = [0, 200_000, LOG]
     return getattr(cursor, name)(*arguments)

@@ -7,12 +7,12 @@ ping is due and the previous one was not answered. Clusters a and b, 40 ms each 
 
 import pytest
 
-from simulator import World, load_scenario_text
+from simulator import load_scenario_text
 from simulator.what_if import variants
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, open_world, rows
-from tests.simulator.test_batched_fast_path import PLAIN, event_by_event, states
 from tests.simulator.test_broken_process import SILENT, STREAM, stored
 from tests.simulator.test_engine_snapshots import body
+from tests.simulator.test_random_traffic import PLAIN
 
 
 def cut(at_ms, link, command="link.partition", settings=SILENT, until="120s", **more):
@@ -112,23 +112,6 @@ def test_a_full_queue_continues_after_the_held_receipts():
     do(world, "link.heal", link="b -> a")
     world.run(4000 * MS)
     assert max(stored(world)) > 35
-
-
-@pytest.mark.parametrize("link", ["a -> b", "b -> a", "a <-> b"])
-def test_the_fast_path_equals_event_by_event_around_a_partition(monkeypatch, link):
-    text = (
-        PLAIN
-        + f"commands:\n  - {{at: 1100ms, do: link.partition, link: {link}}}\n"
-        + f"  - {{at: 1333ms, do: link.heal, link: {link}}}\n"
-    )
-    instants = [1_200_000, 1_350_000, 2_500_000]
-    with monkeypatch.context() as patch:
-        event_by_event(patch)
-        wanted = states(text, instants)
-    assert states(text, instants) == wanted
-    whole = World.open(text, rows_max=None)
-    whole.run(2_500_000)
-    assert whole.digest() == wanted[-1][0]
 
 
 def test_the_run_without_link_faults_has_no_partition_either():

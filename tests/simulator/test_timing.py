@@ -24,15 +24,7 @@ from tests.simulator.admin_runs import note
 from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, run, subscription
 from tests.simulator.random_scenarios import random_scenario
-from tests.simulator.test_batched_fast_path import (
-    PLAIN,
-    UNTIL_US,
-    batched_messages,
-    event_by_event,
-    everything,
-    scenarios,
-    states,
-)
+from tests.simulator.test_random_traffic import PLAIN, UNTIL_US, everything, scenarios, states
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP_US, DRIFT_US = 100 * MS, 500
@@ -563,7 +555,8 @@ def test_same_bytes_in_processes_with_different_hash_seeds():
     assert found == [f"{here.digest()}\n"] * 2
 
 
-# --- the fast path
+# --- cut and sought
+
 
 TIMINGS = (
     "ackGroupPhase: drawn",
@@ -580,20 +573,11 @@ TIMINGS = (
 
 @examples(12)
 @given(scenarios(), st.sampled_from(TIMINGS), st.lists(st.integers(0, UNTIL_US), max_size=3))
-def test_the_fast_path_equals_event_by_event(text, options, sought):
+def test_a_run_with_times_is_the_same_wherever_it_is_sought(text, options, sought):
     text += f"options: {{{options}}}\n"
-    with pytest.MonkeyPatch.context() as patch:
-        event_by_event(patch)
-        wanted = states(text, [700_000, UNTIL_US])
-    assert states(text, [700_000, UNTIL_US]) == wanted
+    whole = states(text, [UNTIL_US])[-1]
+    assert states(text, [700_000, UNTIL_US])[-1] == whole
     world = World.open(text, rows_max=None)
     for at_us in (*sought, UNTIL_US):
         world.seek(at_us)
-    assert everything(world.fork()) == wanted[-1] == everything(world)
-
-
-def test_the_fast_path_follows_phase_and_drift_and_declines_delivery_times(monkeypatch):
-    options = "options: {ackGroupPhase: drawn, ackGroupDrift: 500us}\n"
-    follows = batched_messages(monkeypatch, PLAIN + options)
-    assert sum(follows) > 2_500
-    assert sum(batched_messages(monkeypatch, PLAIN + "options: {deliveryTime: 1ms}\n")) == 0
+    assert everything(world.fork()) == whole == everything(world)

@@ -25,6 +25,15 @@ class AcknowledgementFilter:
     arrived. `filtered` counts messages.
     """
 
+    __slots__ = (
+        "filtered",
+        "received_us",
+        "reported",
+        "runtime",
+        "subscription",
+        "topic",
+    )
+
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic

@@ -33,6 +33,25 @@ class Cluster:
     `index` is its ordinal in sorted order, `number` its name's number in the trace.
     """
 
+    __slots__ = (
+        "brokers",
+        "crashed_at_us",
+        "creates_remotely",
+        "deleted",
+        "fault",
+        "index",
+        "name",
+        "new_topic",
+        "next_ledger",
+        "number",
+        "partitioned",
+        "proxy_up",
+        "runtime",
+        "settings",
+        "state",
+        "topics",
+    )
+
     def __init__(self, runtime: Pulsar, name: str, new_topic: Callable[[Any, str, str, int], Topic]) -> None:
         spec = runtime.scenario.clusters[name]
         self.runtime = runtime

@@ -16,8 +16,6 @@ from simulator.protocols.pulsar.broker.hash_ring import chosen_on_ring, full_top
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
 
@@ -31,6 +29,19 @@ It is a receiver queue of the default size and takes two or three milliseconds.
 
 class Dispatcher:
     """The part shared by all types: consumers' sessions and the read position."""
+
+    __slots__ = (
+        "busy",
+        "check_below",
+        "read_index",
+        "redeliveries",
+        "runtime",
+        "sessions",
+        "subscription",
+        "tail",
+        "topic",
+        "unacked",
+    )
 
     # whether entries may have to wait (delayed delivery); only Shared and Key_Shared postpone
     postpones = False
@@ -182,32 +193,6 @@ class Dispatcher:
         """The sessions that a reset disconnects (`disconnectActiveConsumers`)."""
         return list(self.sessions)
 
-    # --- batched fast path
-
-    @property
-    def room(self) -> int:
-        """Messages that may be sent before a limit is reached."""
-        return 1 << 62
-
-    def in_turn(self) -> list[Session]:
-        """The sessions in the order of dispatch, if messages are sent to them round robin, else none.
-
-        It holds while all sessions have permits.
-        """
-        return []
-
-    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch` of these entries of one message each, whose rows are written already.
-
-        The first `fresh` of them are read for the first time.
-        """
-        self.read_index += fresh
-        self.unacked += len(indices)
-
-    def released_many(self, indices: np.ndarray) -> None:
-        """`release` of these entries of one message each."""
-        self.unacked -= len(indices)
-
 
 class SingleActiveDispatcher(Dispatcher):
     """Exclusive and Failover: one consumer at a time reads, and the others are standbys.
@@ -216,6 +201,12 @@ class SingleActiveDispatcher(Dispatcher):
     activeConsumerFailoverDelayTimeMillis, so that the previous one may finish the messages it was sent. It
     keeps them, and its acks count.
     """
+
+    __slots__ = (
+        "active",
+        "delays",
+        "waiting",
+    )
 
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
@@ -331,8 +322,3 @@ class SingleActiveDispatcher(Dispatcher):
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
         self.unacked = max(0, self.unacked - len(acked))
-
-    # --- batched fast path
-
-    def in_turn(self) -> list[Session]:
-        return self.sessions if self.sessions == [self.active] and not self.waiting else []

@@ -23,8 +23,6 @@ from simulator.protocols.pulsar.markers.codec import MARKER_PRODUCER
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
 
@@ -41,6 +39,16 @@ class SharedDispatcher(Dispatcher):
     (`PersistentDispatcherMultipleConsumers.trySendMessagesToConsumers`). The next turn is the place after the
     last one in the list of consumers (`AbstractDispatcherMultipleConsumers.getNextConsumer`).
     """
+
+    __slots__ = (
+        "blocked",
+        "delayed",
+        "eased",
+        "pending",
+        "replay",
+        "turn",
+        "unsent",
+    )
 
     postpones = True
 
@@ -275,50 +283,6 @@ class SharedDispatcher(Dispatcher):
             self._note_block("consumer.unblocked", None, self.unacked, cause)
         return lifted
 
-    # --- batched fast path
-
-    @property
-    def room(self) -> int:
-        hot, most = self.topic.hot, max(session.unacked for session in self.sessions)
-        limits = (hot.unacked_per_consumer, most), (hot.unacked_per_subscription, self.unacked)
-        return min([super().room, *(limit - 1 - unacked for limit, unacked in limits if limit)])
-
-    def in_turn(self) -> list[Session]:
-        waiting = (
-            self.blocked or self.replay or self.delayed or any(not session.ready for session in self.sessions)
-        )
-        turn = self.next_turn
-        return [] if waiting else self.sessions[turn:] + self.sessions[:turn]
-
-    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch`, in turn, of these entries of one message each, whose rows are written already.
-
-        Those that are not `fresh` are redeliveries.
-        """
-        count, first = len(self.sessions), self.next_turn
-        for turn, index in enumerate(indices.tolist(), first):
-            session = self.sessions[turn % count]
-            before = self.pending.get(index)
-            if before is not None:
-                before.unacked -= 1
-                self.unacked -= 1
-                self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
-            self.pending[index] = session
-            session.unacked += 1
-        self.unacked += len(indices)
-        self.read_index += fresh
-        if len(indices):
-            self.turn = (first + len(indices) - 1) % count + 1
-
-    def released_many(self, indices: np.ndarray) -> None:
-        """`release` of these entries of one message each, with no limit to lift."""
-        for index in indices.tolist():
-            session = self.pending.pop(index, None)
-            if session is not None:
-                session.unacked -= 1
-                self.unacked -= 1
-            self.redeliveries.pop(index, None)
-
     def _note_block(self, event: str, session: Session | None, count: int, cause: int) -> None:
         client = None if session is None else session.consumer.number
         self.runtime.note(
@@ -341,6 +305,13 @@ class KeySharedDispatcher(SharedDispatcher):
     (`filterAndGroupEntriesForDispatching`). All have the same key, so while that consumer has no permits, all
     markers wait, and the mark-delete does not pass them.
     """
+
+    __slots__ = (
+        "held",
+        "markers_wait",
+        "ring",
+        "stuck",
+    )
 
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
@@ -369,9 +340,6 @@ class KeySharedDispatcher(SharedDispatcher):
     def restart_reading(self, cause: int) -> None:
         self.held = {}
         super().restart_reading(cause)
-
-    def in_turn(self) -> list[Session]:
-        return []  # by key
 
     def _sticky_key(self, index: int) -> int:
         """The key by which an entry is assigned: that of its first message.

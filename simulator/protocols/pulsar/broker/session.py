@@ -184,21 +184,6 @@ class Session:
         for received in arrived:
             self.consumer.receive(received)
 
-    def push_many(self, count: int, size_bytes: int) -> None:
-        """`push` of `count` entries of one message each, `size_bytes` in total, whose rows are written."""
-        self.permits -= count
-        self.queued += count
-        self.sent_entries += count
-        self.sent_messages += count
-        self.sent_bytes += size_bytes
-
-    def take_many(self, count: int) -> None:
-        """`take` of single messages, after which no entry can be dispatched."""
-        self.queued -= count
-        granted = (self.taken + count) // self.flow_at * self.flow_at
-        self.permits += granted
-        self.taken += count - granted
-
     def recall(self) -> None:
         """Cancel the messages still queued in the broker and restore their permits."""
         if self.topic.broker is not None and self.in_broker:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from simulator.log.border import Border
 from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
@@ -23,13 +21,11 @@ from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
 from simulator.protocols.pulsar.storage import retention
 from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
 from simulator.trace.registry import NULL
-from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.message_keys import Ack
-    from simulator.protocols.pulsar.client.waiting_acks import AckColumns
 
 _REGISTERED = CODE["message.registered"]
 _SECOND_US = 1_000_000
@@ -37,6 +33,24 @@ _SECOND_US = 1_000_000
 
 class Subscription:
     """One durable subscription of one topic partition."""
+
+    __slots__ = (
+        "border",
+        "cursor",
+        "dispatcher",
+        "filter",
+        "last_applied_us",
+        "name",
+        "number",
+        "replicated",
+        "runtime",
+        "sender",
+        "sent_before",
+        "snapshots",
+        "topic",
+        "type",
+        "writer",
+    )
 
     def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
         self.topic = topic
@@ -155,17 +169,6 @@ class Subscription:
             seq = emit((_REGISTERED, now_us, ack_seq, *about))
         self.after_acknowledgement(before, "acknowledgement", seq)
         self.dispatcher.release(acked, released, seq)
-
-    def acknowledge_columns(self, acks: AckColumns) -> None:
-        """`acknowledge` for acks by column."""
-        runtime, before, indices = self.runtime, self.cursor.mark_delete, acks.indices.tolist()
-        seqs = runtime.seq + np.arange(len(indices))
-        self.cursor.acknowledge_many(acks.indices)
-        runtime.emit_rows(
-            len(indices), [RowColumns(_REGISTERED, seqs, (runtime.now_us, acks.seqs, *acks.about))]
-        )
-        self.after_acknowledgement(before, "acknowledgement", int(seqs[-1]))
-        self.dispatcher.release(indices, indices, int(seqs[-1]))
 
     def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
         """Acknowledge one message of a batched entry; True when that removed the entry."""

@@ -32,8 +32,6 @@ from simulator.protocols.pulsar.storage.retention_timers import RetentionTimers
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broker.cluster import Cluster
@@ -48,11 +46,55 @@ class Topic:
     normal sends, if it does.
     """
 
-    source: Topic | None = None
-    refuses: str | None = None
-    terminated = False
-    blocks_producers = False  # whether a backlog quota in force refuses producers once it is exceeded
-    marker_written = (-1, -1)  # see `storage.tail_read`
+    __slots__ = (
+        "_present",
+        "_present_to",
+        "active_by_ring",
+        "appends",
+        "audiences",
+        "base",
+        "batched",
+        "blocks_producers",
+        "broker",
+        "cluster",
+        "controller",
+        "counts",
+        "data_timestamp_ms",
+        "epoch",
+        "hot",
+        "keeps_sources",
+        "later",
+        "loaded",
+        "loaded_length",
+        "loaded_seq",
+        "loaded_us",
+        "log",
+        "marker_bytes",
+        "marker_written",
+        "migrated_to",
+        "migrating",
+        "name",
+        "number",
+        "owed_from",
+        "partition",
+        "place",
+        "policies",
+        "producers_seen",
+        "rank",
+        "reads",
+        "refused_sends",
+        "refuses",
+        "replicators",
+        "rollover",
+        "runtime",
+        "shadows",
+        "source",
+        "source_indices",
+        "stored_seqs",
+        "subscriptions",
+        "terminated",
+        "timers",
+    )
 
     def __init__(self, cluster: Cluster, base: str, name: str, partition: int) -> None:
         runtime = cluster.runtime
@@ -61,6 +103,11 @@ class Topic:
         self.base = base
         self.name = name
         self.partition = partition
+        self.source: Topic | None = None
+        self.refuses: str | None = None
+        self.terminated = False
+        self.blocks_producers = False  # whether a backlog quota in force refuses producers once exceeded
+        self.marker_written = (-1, -1)  # see `storage.tail_read`
         self.place = (cluster.name, name)
         self.number = runtime.name(name)
         self.rank = rank(
@@ -305,13 +352,6 @@ class Topic:
         ):
             self.rollover.roll_if_full(seq)
         return seq
-
-    def append_many(self, messages: np.ndarray, seqs: np.ndarray, size_bytes: int, last_us: int) -> None:
-        """`append_messages` for single messages with written rows, the last at `last_us`, in one ledger."""
-        self.stored_seqs.extend_at(self.log.length, seqs)
-        self.log.append_many(messages, size_bytes)
-        self.counts["messages"] += len(messages)
-        self.data_timestamp_ms = last_us // 1000 or 1
 
     def _note_rest_of_batch(
         self, first: int, count: int, source: int, ledger: int, entry: int, cause: int

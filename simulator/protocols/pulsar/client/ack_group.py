@@ -21,15 +21,12 @@ it has ended: `ackGroupDrift` later than the grid of a fixed rate.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.kernel.named_tuples import new_tuple
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.delivery import Delivery
 from simulator.protocols.pulsar.client.message_keys import Ack, MessageKey, Place
-from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
 from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
@@ -41,8 +38,6 @@ ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSi
 _WHOLE_ENTRY = 1 << 62  # greater than every batch index
 
 _DROPPED = CODE["message.dropped"]
-
-Instants = TypeVar("Instants", int, np.ndarray)
 
 
 class LastCumulativeAck(NamedTuple):
@@ -87,7 +82,7 @@ class AckGroup:
         self._period_us = consumer.spec.acknowledgment_group_time_us + runtime.option("ackGroupDrift")
         self._begun_us = 0  # when the timer was started
         self._keeps_timer = self._drawn  # a connect does not start it again
-        self.waiting = WaitingAcks()
+        self.waiting: dict[MessageKey, Ack] = {}
         self.acknowledged_to: dict[str, LastCumulativeAck] = {}
         self.timed = False
         self._batches: dict[tuple[Place, int], bool] = {}  # pending entries of several messages
@@ -138,7 +133,7 @@ class AckGroup:
     def add(self, key: MessageKey, session: Session, ack: Ack) -> None:
         """Add a pending ack."""
         if key.batch_index == NULL:
-            self.waiting.put(key, ack)
+            self.waiting[key] = ack
         elif self._acks_in_batches(session):
             self._add_of_batch(key, ack)
         else:
@@ -162,7 +157,7 @@ class AckGroup:
     def _add_of_batch(self, key: MessageKey, ack: Ack) -> None:
         self._batched += key not in self.waiting
         self._batches[key[:2]] = True
-        self.waiting.put(key, ack)
+        self.waiting[key] = ack
 
     def _clear_waiting(self) -> None:
         self.waiting.clear()
@@ -242,7 +237,7 @@ class AckGroup:
         """
         self.send()
         if self.waiting:
-            kept = {key: ack for key, ack in self.waiting.by_key().items() if key.place[1] != topic}
+            kept = {key: ack for key, ack in self.waiting.items() if key.place[1] != topic}
             self._clear_waiting()
             self._put_back(kept)
         self.acknowledged_to.pop(topic, None)
@@ -251,7 +246,7 @@ class AckGroup:
     def _put_back(self, acks: dict[MessageKey, Ack]) -> None:
         for key, ack in acks.items():
             if key.batch_index == NULL:
-                self.waiting.put(key, ack)
+                self.waiting[key] = ack
             else:
                 self._add_of_batch(key, ack)
 
@@ -289,7 +284,7 @@ class AckGroup:
             return False
         return len(self.waiting) - self._batched + len(self._batches) >= ACK_GROUP_SIZE_MAX
 
-    def ends_us(self, at_us: Instants) -> Instants:
+    def ends_us(self, at_us: int) -> int:
         """When acks that become pending at an instant are sent."""
         begun_us, period_us = self._begun_us, self._period_us
         return begun_us + ((at_us - begun_us) // period_us + 1) * period_us
@@ -309,15 +304,10 @@ class AckGroup:
         """
         if not self.waiting:
             return
-        sessions, mostly_of = self._consumer.sessions, self.waiting.mostly_of
-        if mostly_of in sessions and self.waiting.all_of(mostly_of):
-            columns = self.waiting.columns()
-            self._clear_waiting()
-            sessions[mostly_of].subscription.acknowledge_columns(columns)
-            return
+        sessions = self._consumer.sessions
         groups: dict[Place, list[Ack]] = {}
         waiting: dict[MessageKey, Ack] = {}
-        for key, ack in self.waiting.by_key().items():
+        for key, ack in self.waiting.items():
             place = key.place
             if place in groups:
                 groups[place].append(ack)

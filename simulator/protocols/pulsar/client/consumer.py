@@ -55,6 +55,43 @@ class Consumer:
     On a partitioned topic it has a session per partition and one application.
     """
 
+    __slots__ = (
+        "acks",
+        "asking",
+        "cluster_name",
+        "cumulative",
+        "current",
+        "epoch",
+        "forbidden",
+        "held",
+        "in_delivery",
+        "individual",
+        "last_seq",
+        "leaves_held",
+        "name",
+        "number",
+        "on_closed",
+        "overhead_us",
+        "processing",
+        "queue",
+        "rank",
+        "redelivery",
+        "refusal",
+        "resolver",
+        "retries",
+        "retry_due_in",
+        "runtime",
+        "selections",
+        "sessions",
+        "spec",
+        "state",
+        "subscribe_time",
+        "subscribes",
+        "subscription_number",
+        "taking",
+        "unacked",
+    )
+
     def __init__(self, runtime: Pulsar, spec: ConsumerSpec) -> None:
         self.runtime = runtime
         self.spec = spec

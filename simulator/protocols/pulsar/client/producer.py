@@ -15,7 +15,6 @@ from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.producer_quota import QuotaOfProducer
 from simulator.protocols.pulsar.creation import clients
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.fast_path.running import StretchAttempts, run_stretch
 from simulator.protocols.pulsar.lookup.producing import Brokers
 from simulator.protocols.pulsar.lookup.resolving import first_cluster
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
@@ -37,6 +36,36 @@ RETRY_US = 100_000
 class Producer:
     """One producer of a topic."""
 
+    __slots__ = (
+        "brokers",
+        "cluster_name",
+        "down_from",
+        "epoch",
+        "every_us",
+        "forbidden",
+        "intervals",
+        "name",
+        "next_sequence_id",
+        "number",
+        "open_batches",
+        "pending",
+        "planned",
+        "published",
+        "quota",
+        "rank",
+        "receipted",
+        "refusal",
+        "replicate_to",
+        "retry_due",
+        "runtime",
+        "scheduled",
+        "schema",
+        "schema_refusal",
+        "spec",
+        "state",
+        "topic_numbers",
+    )
+
     def __init__(self, runtime: Pulsar, spec: ProducerSpec) -> None:
         self.runtime = runtime
         self.spec = spec
@@ -54,7 +83,6 @@ class Producer:
         self.next_sequence_id = 0
         self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
         self.epoch = 0
-        self.attempts = StretchAttempts()
         self.open_batches: dict[str, tuple[int, int]] = {}  # topic -> first message, messages
         # (first message, messages, topic, times sent)
         self.pending: deque[tuple[int, int, str, int]] = deque()
@@ -98,22 +126,15 @@ class Producer:
         else:
             self.flush_batches(NULL)
 
-    def tick(self, epoch: int) -> int | None:
-        """Publish one planned message.
-
-        Returns the number of queue events that it replaces when a batched stretch begins.
-        """
+    def tick(self, epoch: int) -> None:
+        """Publish one planned message."""
         planned = self.planned
         if (
             epoch != self.epoch
             or self.state != RUNNING
             or (planned is not None and self.scheduled >= planned)
         ):
-            return None
-        if self.attempts.due(self.scheduled, self.runtime.now_us):
-            events = run_stretch(self)
-            if events is not None:
-                return events
+            return
         self.scheduled += 1
         self.publish(NULL)
         if planned is not None and self.scheduled >= planned:
@@ -123,7 +144,6 @@ class Producer:
             self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))
         else:
             self._schedule(self.runtime.now_us + self._gap_us())
-        return None
 
     def _gap_us(self) -> int:
         return self.every_us if self.intervals is None else self.intervals.at(self.scheduled)

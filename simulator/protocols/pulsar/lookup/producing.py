@@ -27,6 +27,17 @@ class Brokers:
     `located` is, by partition, the cluster that a lookup or a redirect named.
     """
 
+    __slots__ = (
+        "base",
+        "due",
+        "known",
+        "located",
+        "producer",
+        "resolver",
+        "retries",
+        "runtime",
+    )
+
     def __init__(self, producer: Producer) -> None:
         self.producer = producer
         self.runtime = producer.runtime

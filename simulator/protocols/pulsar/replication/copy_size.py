@@ -30,10 +30,6 @@ class CopySize:
         """Bytes added to the copy of the entry at this position."""
         return self.fixed + len(f"{ledger}{entry}")
 
-    def of_many(self, ledger: int, entries: np.ndarray) -> np.ndarray:
-        """`of` for several entries of one ledger."""
-        return self.of(ledger, 0) + _POWERS_OF_TEN.searchsorted(entries, side="right")
-
     @property
     def most(self) -> int:
         """The most bytes that are added to any entry."""

@@ -11,8 +11,6 @@ from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from simulator.log.cursors import Cursor
 
 if TYPE_CHECKING:
@@ -27,6 +25,13 @@ class Receipts:
     `pending` are (index, instant of the receipt), in order. `last_us` is the instant of the last one on this
     connection.
     """
+
+    __slots__ = (
+        "cursor",
+        "last_us",
+        "pending",
+        "runtime",
+    )
 
     def __init__(self, cursor: Cursor, runtime: Pulsar) -> None:
         self.cursor = cursor
@@ -51,25 +56,6 @@ class Receipts:
         """Write the cursor, unless it was written less than a second ago."""
         if now_us - self.cursor.last_persist_us >= PERSIST_INTERVAL_US:
             self.cursor.persist(now_us)
-
-    def take_many(self, indices: np.ndarray, receipts_us: np.ndarray, now_us: int) -> None:
-        """Add the entries' receipts at these instants, and apply those that are due now."""
-        receipts_us = np.maximum.accumulate(np.maximum(receipts_us, self.last_us))
-        self.last_us = int(receipts_us[-1])
-        self.settle(now_us)
-        taken = 0
-        if (
-            not self.pending
-            and indices[0] == self.cursor.mark_delete + 1
-            and indices[-1] - indices[0] == len(indices) - 1
-        ):
-            due = int(np.searchsorted(receipts_us, now_us, side="right"))
-            while taken < due:  # in steps, each up to the one with which the cursor is written
-                write_us = self.cursor.last_persist_us + PERSIST_INTERVAL_US
-                taken = min(due, max(taken, int(np.searchsorted(receipts_us, write_us))) + 1)
-                self.cursor.mark_delete_to(int(indices[taken - 1]))
-                self.persist_if_due(int(receipts_us[taken - 1]))
-        self.pending.extend(zip(indices[taken:].tolist(), receipts_us[taken:].tolist(), strict=True))
 
     def settle(self, now_us: int) -> None:
         """Apply the receipts that are due by then."""

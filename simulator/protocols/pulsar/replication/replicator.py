@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from simulator.kernel.random import stream_key
 from simulator.log.border import Border
 from simulator.log.cursors import Cursor
@@ -41,6 +39,44 @@ _REPLICATED = CODE["message.replicated"]
 
 class Replicator:
     """The replicator X -> Y of one topic partition, in X."""
+
+    __slots__ = (
+        "back",
+        "border",
+        "broken",
+        "checked",
+        "connecting",
+        "copy_size",
+        "cursor",
+        "draw_base",
+        "failed_starts",
+        "held",
+        "last_arrival_us",
+        "last_error",
+        "ledger_receipts",
+        "link",
+        "next_try_us",
+        "origin_index",
+        "peer",
+        "peer_bit",
+        "peer_number",
+        "rank",
+        "read_index",
+        "read_to",
+        "reading",
+        "receipts",
+        "requested_seq",
+        "runtime",
+        "schemas",
+        "sent_bytes",
+        "sent_entries",
+        "stalled",
+        "start_seq",
+        "started_us",
+        "tail",
+        "topic",
+        "wire",
+    )
 
     def __init__(self, topic: Topic, peer: str, mark_delete: int) -> None:
         runtime = topic.runtime
@@ -422,11 +458,6 @@ class Replicator:
     def settle(self) -> None:
         """Apply the receipts that are due now."""
         self.receipts.settle(self.runtime.now_us)
-
-    def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
-        """Send receipts for entries that arrived at these instants, and apply those that are due now."""
-        receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
-        self.receipts.take_many(indices, receipts_us, now_us)
 
     def _has_room(self, size_max: int) -> bool:
         """Whether the queue has room once the due receipts are applied.

@@ -36,13 +36,31 @@ class ShadowTopic(Topic):
     Partition i reads the ledgers of the source's partition i.
     """
 
+    __slots__ = (
+        "_counted_to",
+        "_open_seen",
+        "confirmed_reads",
+        "current_entries",
+        "fresh",
+        "lost",
+        "open_bytes",
+        "queued",
+        "queued_ever",
+        "refresh_due",
+        "seen_version",
+        "shadow_log",
+        "source",
+        "source_reads",
+        "waits_for_source",
+    )
+
     source: Topic
     reads: Reads
-    refuses: str | None = "not-allowed"
 
     def __init__(self, cluster: Cluster, base: str, name: str, partition: int, source: Topic) -> None:
         super().__init__(cluster, base, name, partition)
         self.source = source
+        self.refuses = "not-allowed"
         self.shadow_log = ShadowLog(source.log)
         self.log = cast("TopicLog", self.shadow_log)  # for reading: nothing is appended to it
         self.reads = Reads(self, source)

@@ -20,6 +20,14 @@ _CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # ServiceConfiguration since #25044, and 
 class SnapshotLookup:
     """The snapshots of one subscription; `last_update_us` is when one was last used for an Update."""
 
+    __slots__ = (
+        "cache",
+        "last_update_us",
+        "runtime",
+        "subscription",
+        "topic",
+    )
+
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic

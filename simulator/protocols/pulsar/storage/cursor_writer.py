@@ -23,6 +23,14 @@ class CursorWriter:
     `ledger` is that of the cursor, -1 before its first write. `flush_due` is whether the timer runs.
     """
 
+    __slots__ = (
+        "flush_due",
+        "ledger",
+        "runtime",
+        "subscription",
+        "topic",
+    )
+
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic

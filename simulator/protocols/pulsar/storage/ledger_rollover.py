@@ -25,6 +25,12 @@ class LedgerRollover:
     `limits` are those of the open ledger: entries, bytes, its greatest and its least age.
     """
 
+    __slots__ = (
+        "age_timed",
+        "limits",
+        "topic",
+    )
+
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.age_timed = False  # whether the timer that rolls an old ledger over runs

@@ -117,20 +117,6 @@ class MessageTable:
         if self.origin[number] == _NO_ORIGIN:
             self.origin[number] = origin
 
-    def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
-        """`put` for messages `first`…, each a separate entry: per column one value each, or one for all."""
-        missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
-        for name in _COLUMNS:
-            column, not_reported, values = getattr(self, name), _UNSAID.get(name), columns[name]
-            if missing:
-                column.extend([not_reported or 0] * missing)
-            if known and not_reported is None:
-                column[first : first + known] = _array(values, count)[:known]
-            if isinstance(values, int):
-                column.extend(_array(values, count - known))
-            else:
-                column.frombytes(values[known:].tobytes())
-
     def values(self, name: str, numbers: np.ndarray) -> np.ndarray:
         """A column of these messages, a copy."""
         return np.frombuffer(getattr(self, name), dtype=np.int64)[numbers]
@@ -168,7 +154,3 @@ class MessageTable:
         """Drop the messages from `count` on."""
         for name in _COLUMNS:
             del getattr(self, name)[count:]
-
-
-def _array(values: np.ndarray | int, count: int) -> array:
-    return array("q", [values]) * count if isinstance(values, int) else array("q", values.tobytes())

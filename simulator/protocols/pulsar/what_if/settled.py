@@ -18,7 +18,6 @@ from pyroaring import BitMap
 
 from simulator.protocols.pulsar.client.consumer import RUNNING
 from simulator.protocols.pulsar.failover.forecasting import resent
-from simulator.protocols.pulsar.fast_path.flow import stores_only
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -100,10 +99,34 @@ def _window_settled(runtime: Pulsar, window: Any, measures: Sequence[str]) -> bo
         and spec.acknowledgement_sync == "none"
         and bool(targets)
         and (len(targets) == 1 or not in_order)
-        and all(stores_only(topic) for topic in topics)
+        and all(_stores_only(topic) for topic in topics)
         and _wires_settled(runtime, window.target)
         and all(_target_settled(window, there, topics, in_order) for there in targets)
         and ("stranded_missing" not in measures or not _still_arriving(window, topics))
+    )
+
+
+def _stores_only(topic: Topic) -> bool:
+    """Whether appending a message has no effect other than storing and reading it."""
+    hot = topic.hot
+    served = (
+        topic.loaded
+        and topic.log.current is not None
+        and topic.source is None
+        and topic.refuses is None
+        and not topic.blocks_producers
+        and not topic.migrating
+        and topic.broker is None
+        and topic.reads is None
+    )
+    return bool(
+        served
+        and not hot.deduplicates
+        and not hot.ttl_us
+        and not topic.keeps_sources
+        and not topic.audiences
+        and not topic.shadows.shadows()
+        and not topic.shadows.replicators
     )
 
 
