@@ -13,11 +13,12 @@ import json
 import sys
 import time
 
-from script.benchmarks.measure import REPEATS, Figure, in_own_process, median, number
+from script.benchmarks.measure import REPEATS, Figure, in_own_process, median
 
 PHASES = 20
 SECONDS = 120
-TARGET_RUNS, TARGET_SECONDS, CORES = 10_000, 600, 2
+TARGET_RUNS_PER_S = 16
+"""Of one core: 10,000 runs on two cores in five and a half minutes."""
 
 SCENARIO = """
   format: 1
@@ -86,7 +87,6 @@ def measure() -> list[Figure]:
             assert batch["duplicates"] == whole["duplicates"], "the figures of the runs differ"
             ours.append(batch["runs_per_s"])
             theirs.append(whole["runs_per_s"])
-        least = TARGET_RUNS / TARGET_SECONDS / CORES
         figures.append(
             Figure(
                 "sweep",
@@ -95,8 +95,8 @@ def measure() -> list[Figure]:
                 "runs/s of one core",
                 "each from the start, with its summary",
                 median(theirs),
-                f"at least {number(least)} (10,000 runs on 2 cores in 10 minutes)",
-                median(ours) >= least,
+                f"at least {TARGET_RUNS_PER_S}",
+                median(ours) >= TARGET_RUNS_PER_S,
             )
         )
     return figures

@@ -105,14 +105,13 @@ class Topic:
         self.partition = partition
         self.source: Topic | None = None
         self.refuses: str | None = None
-        self.terminated = False
-        self.blocks_producers = False  # whether a backlog quota in force refuses producers once exceeded
+        # blocks_producers: whether a backlog quota in force refuses producers once it is exceeded
+        self.terminated = self.blocks_producers = False
         self.marker_written = (-1, -1)  # see `storage.tail_read`
         self.place = (cluster.name, name)
         self.number = runtime.name(name)
-        self.rank = rank(
-            TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition + 1
-        )
+        ordinal = sorted(runtime.scenario.topics).index(base)
+        self.rank = rank(TOPIC, ordinal, cluster.index * 1024 + partition + 1)
         self.policies = dict(runtime.scenario.topics[base].settings)
         self.hot = HotSettings.of(self)
         self.log = TopicLog()
@@ -128,8 +127,7 @@ class Topic:
         self.subscriptions: dict[str, Subscription] = {}
         self.replicators: dict[str, Replicator] = {}
         self.controller: SnapshotController | None = None
-        self.data_timestamp_ms = 0
-        self.loaded = False
+        self.data_timestamp_ms, self.loaded = 0, False
         self.audiences: dict[str, Audience] = {}
         # the broker that serves it, in a cluster that declares brokers
         self.broker: Broker | None = None
@@ -149,12 +147,11 @@ class Topic:
         )
         counted = "messages snapshot_request snapshot_response snapshot subscription_update"
         self.counts = dict.fromkeys(counted.split(), 0)
-        self.marker_bytes = 0
+        self.marker_bytes = self.refused_sends = 0
         self.later = LaterLoad(self)
         self.rollover = LedgerRollover(self)
         self.timers = RetentionTimers(self)
         self.shadows = ShadowSource(self)
-        self.refused_sends = 0
         self.reads: Reads | None = None  # set when reads are counted by cache and bookies
         self.appends = Appends.of(self, f"{cluster.name}/{name}")
 
