@@ -7,9 +7,12 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar import system
-from simulator.protocols.pulsar.checks.deletions import DeletedUnused
-from simulator.protocols.pulsar.checks.lists_agreed import ListsAgreed
-from simulator.protocols.pulsar.checks.topics_created import AutoCreated, CreatedWhereItMay
+from simulator.protocols.pulsar.checks.administration import (
+    AutoCreated,
+    CreatedWhereItMay,
+    DeletedUnused,
+    ListsAgreed,
+)
 from simulator.protocols.pulsar.commands import replication, topic_shapes
 from simulator.protocols.pulsar.creation import auto_creation, catalogue, policies, set_clusters
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin

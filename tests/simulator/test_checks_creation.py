@@ -3,8 +3,8 @@
 A correct run, and rules of the protocol violated on purpose that the claims detect.
 """
 
-from simulator.protocols.pulsar.checks.same_shape import SameShape
-from simulator.protocols.pulsar.checks.schema_first import SchemaFirst
+from simulator.protocols.pulsar.checks.administration import SameShape
+from simulator.protocols.pulsar.checks.schemas import SchemaFirst
 from simulator.protocols.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
 from simulator.protocols.pulsar.creation.start_check import CREATE, START, Verdict
 from simulator.protocols.pulsar.replication import entry_rules as replication_order

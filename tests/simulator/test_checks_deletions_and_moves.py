@@ -9,11 +9,13 @@ from simulator.protocols.pulsar import system
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
 from simulator.protocols.pulsar.broker.subscription import Subscription
 from simulator.protocols.pulsar.broker.topic import Topic
-from simulator.protocols.pulsar.checks.blue_green import LeftEmpty
-from simulator.protocols.pulsar.checks.deletions import DeletedUnused, Terminated
-from simulator.protocols.pulsar.checks.lookups import AnsweredWhenAble, StateAsSent
-from simulator.protocols.pulsar.checks.metadata_complete import MetadataComplete
-from simulator.protocols.pulsar.checks.permissions import Permitted
+from simulator.protocols.pulsar.checks.administration import DeletedUnused, Permitted, Terminated
+from simulator.protocols.pulsar.checks.migrations import (
+    AnsweredWhenAble,
+    LeftEmpty,
+    MetadataComplete,
+    StateAsSent,
+)
 from simulator.protocols.pulsar.client import consumer, producer
 from simulator.protocols.pulsar.commands import shadows as shadow_commands
 from simulator.protocols.pulsar.lookup import resolving

@@ -4,10 +4,11 @@ reported by the matching claim.
 
 import pytest
 
-from simulator.protocols.pulsar.checks import migration_steps
-from simulator.protocols.pulsar.checks.migration_steps import DrainedBeforeRedirect, MigrationStepsInOrder
+from simulator.protocols.pulsar.checks import migrations
 from simulator.protocols.pulsar.checks.migrations import (
     CopiedBeforeDeleted,
+    DrainedBeforeRedirect,
+    MigrationStepsInOrder,
     ReceivedBeforeDeleted,
     SentWhereLookedUp,
 )
@@ -99,7 +100,7 @@ def test_a_roll_back_that_cleans_up_at_once_is_detected(monkeypatch):
 
 
 def test_the_checks_use_the_same_steps_as_the_state_machine():
-    assert migration_steps.STEPS == machine.STEPS and migration_steps.NOT_OF == machine.SKIPPED_STEPS
+    assert migrations.STEPS == machine.STEPS and migrations.NOT_OF == machine.SKIPPED_STEPS
 
 
 def test_a_skipped_step_is_detected(monkeypatch):

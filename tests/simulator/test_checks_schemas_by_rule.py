@@ -5,8 +5,7 @@ Who may register one, which schema may follow which, what is stored; each rule v
 
 import pytest
 
-from simulator.protocols.pulsar.checks.schema_first import SchemaFirst
-from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule, may_follow, may_subscribe
+from simulator.protocols.pulsar.checks.schemas import SchemaFirst, SchemasByRule, may_follow, may_subscribe
 from simulator.protocols.pulsar.creation import clients, schema_registry
 from simulator.protocols.pulsar.creation import schema_compatibility as compatibility
 from simulator.protocols.pulsar.scenario.model import SchemaSpec

@@ -6,10 +6,13 @@ Rules violated on purpose are detected, and a correct run breaks none.
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.protocols.pulsar.checks.announced_to_shadow import AnnouncedToShadow
-from simulator.protocols.pulsar.checks.shadow_bookies import ShadowLastConfirmed
-from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowNotifications
-from simulator.protocols.pulsar.checks.shadow_shape import ShadowShape
+from simulator.protocols.pulsar.checks.shadows import (
+    AnnouncedToShadow,
+    ShadowFed,
+    ShadowLastConfirmed,
+    ShadowNotifications,
+    ShadowShape,
+)
 from simulator.protocols.pulsar.commands import shadows as commands
 from simulator.protocols.pulsar.creation import catalogue
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator

@@ -9,7 +9,7 @@ from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.broker.dispatch import Dispatcher
 from simulator.protocols.pulsar.broker.session import ReceivedMessage
 from simulator.protocols.pulsar.checks.row_checks import SHADOW_CHECKS
-from simulator.protocols.pulsar.checks.shadow_bookies import ShadowLastConfirmed
+from simulator.protocols.pulsar.checks.shadows import ShadowLastConfirmed
 from simulator.protocols.pulsar.shadow import losses
 from simulator.protocols.pulsar.shadow import topic as shadow_topic
 from simulator.protocols.pulsar.shadow.log import ShadowLog

@@ -9,7 +9,7 @@ from simulator.protocols.pulsar.ack_sync import sync as acknowledgement_sync
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState, AcknowledgementSender
 from simulator.protocols.pulsar.broker.topic import Topic
-from simulator.protocols.pulsar.checks.synced_acks_kept import SyncedAcksKept
+from simulator.protocols.pulsar.checks.acknowledgements import SyncedAcksKept
 from tests.simulator.checked import broken_claims
 from tests.simulator.test_checks_mutations import SYNC
 

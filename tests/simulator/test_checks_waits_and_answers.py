@@ -8,16 +8,17 @@ import pytest
 from simulator import load_scenario_text
 from simulator.protocols.pulsar import system
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
-from simulator.protocols.pulsar.checks.ack_sync_requests import AckSyncRequests
-from simulator.protocols.pulsar.checks.consumer_reconnects import ConsumerReconnects
-from simulator.protocols.pulsar.checks.deletions import DeletedUnused
-from simulator.protocols.pulsar.checks.expired_messages import ExpiredMessages
-from simulator.protocols.pulsar.checks.lookup_retries import LookupRetries
-from simulator.protocols.pulsar.checks.offloaded_reads import OffloadedReads
-from simulator.protocols.pulsar.checks.policy_requests import PolicyRequests
-from simulator.protocols.pulsar.checks.requests_copied import RequestsCopied
-from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule
-from simulator.protocols.pulsar.checks.topics_created import AutoCreated
+from simulator.protocols.pulsar.checks.acknowledgements import AckSyncRequests
+from simulator.protocols.pulsar.checks.administration import (
+    AutoCreated,
+    DeletedUnused,
+    PolicyRequests,
+    RequestsCopied,
+)
+from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects, LookupRetries
+from simulator.protocols.pulsar.checks.messages import ExpiredMessages
+from simulator.protocols.pulsar.checks.schemas import SchemasByRule
+from simulator.protocols.pulsar.checks.shadows import OffloadedReads
 from simulator.protocols.pulsar.client import backoff, connecting
 from simulator.protocols.pulsar.creation import clients, policies, schema_registry
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.checks.recorded_messages import _NEVER, SPARSE, _Firsts
+from simulator.protocols.pulsar.checks.knowledge import _NEVER, SPARSE, _Firsts
 
 
 @given(st.data(), st.sampled_from([3, 12, 12 * SPARSE, 1 << 40]))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.checks.administration import Administration
-from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
+from simulator.protocols.pulsar.checks.knowledge import SettingsInForce
 from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.scenarios.problems import ScenarioError
 from simulator.scenarios.settings import SETTINGS

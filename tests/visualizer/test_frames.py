@@ -17,7 +17,7 @@ import pytest
 from script.benchmarks import scenarios
 from simulator import World, load_scenario_text
 from simulator.checks import check
-from simulator.protocols.pulsar.checks.one_hop import OneHop
+from simulator.protocols.pulsar.checks.messages import OneHop
 from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
 from visualizer.live.changes import changes

@@ -11,7 +11,8 @@ from simulator.protocols.manifest import (
     RunComparison,
 )
 from simulator.protocols.pulsar import admin
-from simulator.protocols.pulsar.checks import causes_add_up
+from simulator.protocols.pulsar.checks.failovers import CLAIM as CAUSES_ADD_UP
+from simulator.protocols.pulsar.checks.failovers import causes_that_do_not_add_up
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from simulator.protocols.pulsar.failover import forecasting
@@ -71,7 +72,7 @@ SIMULATED = Manifest(
     checks=CheckList(
         Knowledge,
         ROW_CHECKS,
-        (CountCheck(causes_add_up.CLAIM, causes_add_up.causes_that_do_not_add_up),),
+        (CountCheck(CAUSES_ADD_UP, causes_that_do_not_add_up),),
         lambda scenario: tuple(scenario.audiences),
     ),
     changes=CHANGES,

@@ -18,8 +18,8 @@ from simulator.protocols.manifest import (
     NotOffered,
     Pictures,
 )
-from simulator.protocols.pulsar.checks.consumer_reconnects import ConsumerReconnects
-from simulator.protocols.pulsar.checks.start_retries import StartRetries
+from simulator.protocols.pulsar.checks.administration import StartRetries
+from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects
 from simulator.protocols.pulsar.recorded import inspection, sections
 from simulator.protocols.pulsar.recorded.system import build
 from simulator.protocols.pulsar.recorded.view import view

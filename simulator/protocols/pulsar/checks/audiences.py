@@ -1,11 +1,4 @@
-"""Every member of an audience receives every message once, in the log's order.
-
-A member's cursor begins where it first connects, and its first delivery is of that message or a later one.
-Each later delivery is of the very next message of the log: no repeat and no gap, even after unloads and
-crashes, because an audience's cursors are persisted as they move. On a shadow topic the log is its source's.
-Entries that the source deleted may be skipped. After a load a shadow may have fewer entries than before, and
-a member may be moved back. A member that connects after a topic was deleted starts with a new cursor.
-"""
+"""Claims about audiences of many consumers and the brokers that serve them."""
 
 from __future__ import annotations
 
@@ -17,18 +10,30 @@ import numpy as np
 
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, position_words
-from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.protocols.pulsar.checks.logs import MARKER, Log
+from simulator.protocols.pulsar.checks.knowledge import MARKER, Knowledge, Log
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.scenario.model import BrokerSpec
 from simulator.scenarios.model import Scenario
 
+_TOPIC_LOADED = CODE["topic.loaded"]
+
+
 _NOTHING_YET = -1
-_LOADED = CODE["topic.loaded"]
 PARTITION = re.compile(r"-partition-\d+$")
 
 
 class AudiencesServed(Check):
-    """Keeps the last message that each member received, as its ordinal among the log's messages."""
+    """Keeps the last message that each member received, as its ordinal among the log's messages.
+
+    Every member of an audience receives every message once, in the log's order.
+
+    A member's cursor begins where it first connects, and its first delivery is of that message or a later
+    one. Each later delivery is of the very next message of the log: no repeat and no gap, even after unloads
+    and crashes, because an audience's cursors are persisted as they move. On a shadow topic the log is its
+    source's. Entries that the source deleted may be skipped. After a load a shadow may have fewer entries
+    than before, and a member may be moved back. A member that connects after a topic was deleted starts with
+    a new cursor.
+    """
 
     claim = (
         "Every member of an audience is delivered each message of its topic once, in order, from where it "
@@ -86,7 +91,7 @@ class AudiencesServed(Check):
         for seq, kind, cluster, topic in stretch.of("topic.loaded", "topic.deleted").records(
             "type", "cluster", "topic"
         ):
-            if kind != _LOADED:
+            if kind != _TOPIC_LOADED:
                 base = stretch.name(topic)
                 yield from (
                     (seq, place, True)
@@ -154,3 +159,100 @@ def _ordinals(log: Log, data: np.ndarray, rows: Rows) -> np.ndarray:
     """
     index, found = log.find(rows.positions(), rows.seqs)
     return np.where(found, np.searchsorted(data, index) + np.maximum(rows["batch_index"], 0), -1)
+
+
+_SECOND_US = 1_000_000
+
+
+class BrokerLimits(Check):
+    """Keeps which broker serves each topic, and until when each was busy.
+
+    A broker observes its limits: service time and bandwidth, one dispatch at a time.
+
+    Each `message.dispatched` row holds how long its broker was busy with the entry until then, and with how
+    many bytes. The latest `topic.assigned` row names the broker. The limits are the scenario's.
+    """
+
+    claim = (
+        "A broker serves one dispatch at a time, each for at least its service time, and sends no more "
+        "than its bandwidth."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.brokers: dict[str, BrokerSpec] = dict(scenario.brokers)
+        self.serves: dict[tuple[int, int], int] = {}  # (cluster, topic) -> broker
+        self.busy_until_us: dict[int, int] = {}
+
+    def copy_into(self, copy: Self) -> None:
+        copy.brokers, copy.serves, copy.busy_until_us = (
+            self.brokers,
+            dict(self.serves),
+            dict(self.busy_until_us),
+        )
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Dispatches that overlap, are too fast, or have no possible broker."""
+        dispatched, assigned = stretch.of_all("message.dispatched"), stretch.of("topic.assigned")
+        if not len(dispatched) and not len(assigned):
+            return []
+        stretch.read_more("broker", "size_bytes", "duration_us")
+        served_by = self._served_by(dispatched, assigned)
+        broken: list[tuple[int, str]] = []
+        for broker in np.unique(served_by).tolist():
+            rows = dispatched.take(served_by == broker)
+            if broker < 0:
+                broken += first_broken(
+                    rows.seqs, lambda n: "was dispatched from a topic that no broker serves"
+                )
+            else:
+                broken += self._one_broker(
+                    stretch, broker, rows.take((rows["duration_us"] > 0) | (rows["batch_index"] <= 0))
+                )
+        return broken
+
+    def _served_by(self, dispatched: Rows, assigned: Rows) -> np.ndarray:
+        """The broker of each dispatch, -1 for none."""
+        served_by = np.full(len(dispatched), -1, dtype=np.int64)
+        changes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for seq, cluster, topic, broker in assigned.records("cluster", "topic", "broker"):
+            changes.setdefault((cluster, topic), []).append((seq, broker))
+        for place, rows in dispatched.groups("cluster", "topic"):
+            starts = changes.get(place, [])
+            brokers = np.array([self.serves.get(place, -1), *(broker for _seq, broker in starts)])
+            which = np.searchsorted([seq for seq, _broker in starts], rows.seqs)
+            served_by[np.searchsorted(dispatched.seqs, rows.seqs)] = brokers[which]
+        self.serves |= {place: starts[-1][1] for place, starts in changes.items()}
+        return served_by
+
+    def _one_broker(self, stretch: Stretch, broker: int, rows: Rows) -> list[tuple[int, str]]:
+        spec = self.brokers[stretch.name(broker)]
+        ends, spans, sizes = rows["at_us"], rows["duration_us"], rows["size_bytes"]
+        before = np.concatenate(([self.busy_until_us.get(broker, 0)], ends))
+        self.busy_until_us[broker] = int(before.max())
+        early = np.flatnonzero(ends - spans < np.maximum.accumulate(before)[:-1])
+        broken = first_broken(
+            rows.seqs[early],
+            lambda n: (
+                f"{spec.name} began a dispatch {_late(before, ends, spans, early[n])} us before it had "
+                f"finished the one before"
+            ),
+        )
+        short = np.flatnonzero(spans < spec.dispatch_us)
+        broken += first_broken(
+            rows.seqs[short],
+            lambda n: (
+                f"{spec.name} spent {int(spans[short[n]])} us on a dispatch that takes {spec.dispatch_us}"
+            ),
+        )
+        if spec.bandwidth_bytes_per_s is not None:
+            fast = np.flatnonzero(sizes * _SECOND_US > spec.bandwidth_bytes_per_s * spans)
+            broken += first_broken(
+                rows.seqs[fast],
+                lambda n: f"{spec.name} sent {int(sizes[fast[n]])} bytes in {int(spans[fast[n]])} us",
+            )
+        return broken
+
+
+def _late(before: np.ndarray, ends: np.ndarray, spans: np.ndarray, at: int) -> int:
+    """By how much the dispatch began too early."""
+    return int(before[: at + 1].max() - (ends[at] - spans[at]))
