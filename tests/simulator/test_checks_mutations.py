@@ -206,13 +206,14 @@ def test_a_connection_that_is_not_first_in_first_out_is_detected(monkeypatch):
 
 def test_a_replicator_that_forwards_messages_of_other_clusters_is_detected(monkeypatch):
     create, pass_over = Replicator.__init__, Receipts.acknowledge
+    owners = {}
 
     def with_its_receipts(self, *arguments):
         create(self, *arguments)
-        self.receipts.replicator = self
+        owners[self.receipts] = self
 
     def forward(self, index):
-        replicator = self.replicator
+        replicator = owners[self]
         record = replicator.topic.log.records[index]
         if record >= 0 and self.runtime.messages.origin[record] != replicator.origin_index:
             replicator._send_message(index, record)

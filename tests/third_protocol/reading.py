@@ -16,7 +16,7 @@ from simulator.scenarios.changes import Changed, CommandLog, PlacedSetting
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import Case, Compared, Figure, figure_words
 from simulator.system.measured import Measure, Measured, MeasuredRun
-from simulator.system.run_view import RunView
+from simulator.world import World
 from simulator.trace.trace import Trace
 
 
@@ -46,7 +46,7 @@ def count(trace: Trace, scenario: Scenario, upto_seq: int | None = None) -> Coun
     return CountedRun(upto_seq, [], {}, {}, counted)
 
 
-def servers(run: RunView) -> dict[str, dict[str, int]]:
+def servers(run: World) -> dict[str, dict[str, int]]:
     """The section of the summary."""
     return {
         name: {"stored": one.stored, "delivered": one.delivered, "duplicates": one.duplicates}
@@ -73,7 +73,7 @@ class DeliveredFromTheLog(Check):
         copy.stored = dict(self.stored)
 
 
-def view(run: RunView) -> dict[str, Any]:
+def view(run: World) -> dict[str, Any]:
     """The servers now."""
     return {
         "servers": {
