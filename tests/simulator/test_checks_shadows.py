@@ -15,7 +15,6 @@ from simulator.protocols.pulsar.shadow import topic as shadow_topic
 from simulator.protocols.pulsar.shadow.log import ShadowLog
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
-from simulator.protocols.pulsar.storage.ledger_rollover import LedgerRollover
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 
@@ -72,9 +71,15 @@ def test_the_run_contains_what_the_claims_check():
 
 
 def test_a_shadow_that_accepts_a_producers_message_is_detected(monkeypatch):
-    monkeypatch.setattr(ShadowTopic, "refuses", None)
-    # its ledgers are the source's: it never rolls them over itself
-    monkeypatch.setattr(LedgerRollover, "limits", (1 << 60,) * 4, raising=False)
+    create = ShadowTopic.__init__
+
+    def accepting(topic, *arguments):
+        create(topic, *arguments)
+        topic.refuses = None
+        # its ledgers are the source's: it never rolls them over itself
+        topic.rollover.limits = (1 << 60,) * 4
+
+    monkeypatch.setattr(ShadowTopic, "__init__", accepting)
     monkeypatch.setattr(
         ShadowLog,
         "append",

@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulator.protocols.pulsar.verdicts import Cause, CountingError, Verdict, register_causes
-from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES, Batch, causes_of
-from simulator.protocols.pulsar.verdicts.replicated_causes import CAUSES
+from simulator.protocols.pulsar.verdicts import Cause, CountingError, Verdict
+from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES, CAUSES, Batch, causes_of
 from tests.simulator.trace_builder import TraceBuilder
 
 FAMILY = "a-test-mechanism"
@@ -20,7 +19,7 @@ FAMILY = "a-test-mechanism"
 @contextmanager
 def judged_by(world: TraceBuilder, *causes: Cause) -> Iterator[None]:
     """The world's scenario belongs to a family that has these causes."""
-    register_causes(FAMILY, causes)
+    CAUSE_TABLES[FAMILY] = causes
     world.scenario = replace(world.scenario, family=FAMILY)
     try:
         yield
@@ -51,9 +50,7 @@ def duplicated(count: int) -> TraceBuilder:
 def test_causes_are_an_ordered_table_by_family():
     names = [cause.name for cause in CAUSES]
     assert causes_of("replicated-subscriptions") == CAUSES and len(set(names)) == len(names) == 12
-    with pytest.raises(ValueError, match="has its causes already"):
-        register_causes("replicated-subscriptions", CAUSES)
-    with pytest.raises(CountingError, match="registered no causes"):
+    with pytest.raises(CountingError, match="has no causes"):
         causes_of("no-such-family")
 
 

@@ -6,9 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.verdicts.cursors import ABSENT, Cursor
-from simulator.protocols.pulsar.verdicts.logs import Log
-from simulator.protocols.pulsar.verdicts.read import NEVER, History
+from simulator.protocols.pulsar.verdicts.facts import ABSENT, NEVER, Cursor, History, Log
 from simulator.trace.registry import NULL
 from tests.examples import examples
 from tests.simulator.trace_builder import TraceBuilder

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.protocols.pulsar.verdicts.facts import Facts
+from simulator.protocols.pulsar.verdicts.facts import Facts, History
 from simulator.protocols.pulsar.verdicts.followed import Followed, follow
-from simulator.protocols.pulsar.verdicts.read import History
 from simulator.protocols.pulsar.verdicts.windows import windows_of
 from tests.simulator.trace_builder import TraceBuilder
 

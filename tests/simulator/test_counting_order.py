@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.verdicts.lookup import (
+from simulator.protocols.pulsar.verdicts.facts import (
     count_later_and_smaller,
     first_reaching,
     within_groups_before,

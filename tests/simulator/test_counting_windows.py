@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.protocols.pulsar.verdicts import CountingError, count_run
-from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES, Cause, Verdict, register_causes
+from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES, Cause, Verdict
 from tests.simulator.trace_builder import TraceBuilder
 
 MESSAGES = 4
@@ -77,7 +77,7 @@ def test_windows_agree_with_a_slow_recount(steps):
     world = written(steps)
     failovers, repeated = recount(steps)
     # Random cursors contradict each other; which cause applies is not what this test checks.
-    register_causes(ANYTHING, (Cause("anything", lambda batch: Verdict(np.ones(len(batch), dtype=bool))),))
+    CAUSE_TABLES[ANYTHING] = (Cause("anything", lambda batch: Verdict(np.ones(len(batch), dtype=bool))),)
     try:
         object.__setattr__(world.scenario, "family", ANYTHING)
         counted = world.counted()

@@ -13,8 +13,8 @@ import pytest
 from simulator import World, scenario_names
 from simulator.protocols.pulsar.stories.case_messages import groups, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES, WHY
-from simulator.protocols.pulsar.verdicts.migration_causes import CAUSES as OF_MIGRATION
-from simulator.protocols.pulsar.verdicts.replicated_causes import CAUSES as COUNTED
+from simulator.protocols.pulsar.verdicts.causes import CAUSES as COUNTED
+from simulator.protocols.pulsar.verdicts.causes import MIGRATION_CAUSES as OF_MIGRATION
 from tests.simulator.test_counting_causes import SECOND_US, acknowledged_at_a, after_crash, incomplete
 from tests.simulator.trace_builder import LATENCY_US, TraceBuilder
 

@@ -16,8 +16,8 @@ from simulator.scenarios.changes import Changed, CommandLog, PlacedSetting
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import Case, Compared, Figure, figure_words
 from simulator.system.measured import Measure, Measured, MeasuredRun
-from simulator.world import World
 from simulator.trace.trace import Trace
+from simulator.world import World
 
 
 @dataclass(slots=True)

@@ -11,10 +11,9 @@ from simulator.counting.results import (
     Loss,
     SubscriptionCounts,
 )
-from simulator.protocols.pulsar.verdicts.causes import Batch, Cause, Verdict, register_causes
-from simulator.protocols.pulsar.verdicts.count import count_run
+from simulator.protocols.pulsar.verdicts.causes import Batch, Cause, Verdict
+from simulator.protocols.pulsar.verdicts.count import count_run, failover_summary, subscription_summary
 from simulator.protocols.pulsar.verdicts.forecast import Flags, Forecast, Places, RemoteCursor, forecast
-from simulator.protocols.pulsar.verdicts.summary import failover_summary, subscription_summary
 
 __all__ = [
     "Batch",
@@ -33,6 +32,5 @@ __all__ = [
     "count_run",
     "failover_summary",
     "forecast",
-    "register_causes",
     "subscription_summary",
 ]

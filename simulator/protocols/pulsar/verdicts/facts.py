@@ -1,7 +1,10 @@
 """The data that counting uses: a run's rows and scenario, and logs and cursors, each made once.
 
 Rules: names are numbers of the trace's name table. -1 is a name that no row used. The scenario has what rows
-do not record: configured latencies, replication lists and settings from before the run.
+do not record: configured latencies, replication lists and settings from before the run. A position is packed
+as `ledger << 32 | (entry + 1)`, so positions of one log compare as integers and entry -1 is the place before
+the first. A message is a dense number made from (producer, sequence id). Rows of a table are in the order of
+`seq`. "Before an instant" always means before a row, never before a microsecond.
 """
 
 from __future__ import annotations
@@ -12,10 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.protocols.pulsar.verdicts.cursors import Cursor
-from simulator.protocols.pulsar.verdicts.logs import Log
-from simulator.protocols.pulsar.verdicts.lookup import first_seq
-from simulator.protocols.pulsar.verdicts.read import History, Table
+from simulator.protocols.pulsar.events import BY_NAME
+from simulator.trace.registry import NAME_COLUMNS, NULL, EventType
+
+if TYPE_CHECKING:
+    from simulator.trace.trace import Trace
+
+
+# --- the data that counting uses: a run's rows and scenario, and logs and cursors, each made once
+#
+# Rules: names are numbers of the trace's name table. -1 is a name that no row used. The scenario has what
+# rows do not record: configured latencies, replication lists and settings from before the run.
+
 
 FEATURE = "enableReplicatedSubscriptions"
 BY_MAP = ("migration", "roll-back")
@@ -234,3 +245,700 @@ class Facts:
             rows += [(row["seq"], row.get("count") == 1) for row in table.dicts()]
         rows.sort()
         return (rows[-1][1], rows[-1][0]) if rows else (False, None)
+
+
+# --- vectorised look-ups in rows: the latest before an instant, the first of each, numbers of rows
+#
+# Rules: arrays in, arrays out, -1 for "none". Messages are below 2^28, seqs below 2^34.
+
+
+_SEQ_BITS = 34
+"""Bits of a seq in a combined key: 17 thousand million rows, thousands of times the bound of a lab."""
+
+
+class LatestBefore:
+    """An index of rows by (thing, seq), to find the latest row of a thing before an instant.
+
+    A thing is a message or a copy.
+    """
+
+    def __init__(self, thing: np.ndarray, seq: np.ndarray) -> None:
+        self.order = np.lexsort((seq, thing))
+        self._keys = (thing[self.order] << _SEQ_BITS) | seq[self.order]
+
+    def place(self, thing: np.ndarray, before_seq: np.ndarray | int) -> np.ndarray:
+        """Places in `order` of the latest row of each thing before the given seq; -1 when there is none."""
+        if not len(self._keys):
+            return np.full(len(thing), -1, dtype=np.int64)
+        places = np.searchsorted(self._keys, (thing << _SEQ_BITS) | before_seq, side="left") - 1
+        return np.where((places >= 0) & (self._keys[places] >> _SEQ_BITS == thing), places, -1)
+
+    def row(self, thing: np.ndarray, before_seq: np.ndarray | int) -> np.ndarray:
+        """Row numbers of the latest row of each thing before the given seq; -1 when there is none."""
+        places = self.place(thing, before_seq)
+        return np.where(places >= 0, self.order[places], -1) if len(self.order) else places
+
+
+def first_seq(message: np.ndarray, seq: np.ndarray, message_count: int) -> np.ndarray:
+    """By message number the seq of its first row, NEVER when it has none."""
+    first = np.full(message_count, NEVER, dtype=np.int64)
+    first[message[::-1]] = seq[::-1]
+    return first
+
+
+def last_seq(message: np.ndarray, seq: np.ndarray, message_count: int) -> np.ndarray:
+    """By message number the seq of its last row, -1 when it has none."""
+    last = np.full(message_count, -1, dtype=np.int64)
+    last[message] = seq
+    return last
+
+
+def first_reaching(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """For each wanted value the index of the first of `values` that is at least as large; -1 when none is."""
+    if not len(values):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    places = np.searchsorted(np.maximum.accumulate(values), wanted, side="left")
+    return np.where(places < len(values), places, -1)
+
+
+def within_groups_before(group: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """For each row the highest `value` of the earlier rows of its group; -1 for the first row.
+
+    Values are 0 or more.
+    """
+    if not len(group):
+        return np.empty(0, dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    rank = np.cumsum(np.concatenate(([0], np.diff(group[order]) != 0)))
+    step = int(value.max()) + 2
+    running = np.maximum.accumulate(rank * step + value[order] + 1)
+    before = np.concatenate(([0], running[:-1])) - rank * step - 1
+    highest = np.empty(len(group), dtype=np.int64)
+    highest[order] = np.maximum(before, -1)
+    return highest
+
+
+def count_later_and_smaller(values: np.ndarray, first: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """For each query how many of `values[first:]` are below `limit`: a wavelet matrix, one pass per bit."""
+    total = len(values)
+    if not total or not len(first):
+        return np.zeros(len(first), dtype=np.int64)
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    below = np.searchsorted(np.sort(values), limit, side="left")
+    low, high = first.astype(np.int64), np.full(len(first), total, dtype=np.int64)
+    found = np.zeros(len(first), dtype=np.int64)
+    for bit in range(int(total).bit_length() - 1, -1, -1):
+        ones = (ranks >> bit) & 1
+        zeros_before = np.concatenate(([0], np.cumsum(1 - ones)))
+        zeros = int(zeros_before[-1])
+        low_zeros, high_zeros = zeros_before[low], zeros_before[high]
+        upper = ((below >> bit) & 1).astype(bool)
+        found += np.where(upper, high_zeros - low_zeros, 0)
+        low = np.where(upper, zeros + low - low_zeros, low_zeros)
+        high = np.where(upper, zeros + high - high_zeros, high_zeros)
+        ranks = np.concatenate((ranks[ones == 0], ranks[ones == 1]))
+    return found
+
+
+# --- typed views of the trace for counting: one table per event type, read in one pass
+#
+# Rules: this module only reads, it judges nothing. A position is packed as `ledger << 32 | (entry + 1)`, so
+# positions of one log compare as integers and entry -1 is the place before the first. A message is a dense
+# number made from (producer, sequence id). Rows of a table are in the order of `seq`. "Before an instant"
+# always means before a row, never before a microsecond.
+
+
+NEVER = 1 << 62
+"""A seq later than every row."""
+
+_CHUNK_ROWS = 65_536
+"""Rows read at once: one of the trace's blocks, so that columns need no joining; more cost more a row."""
+
+_ENTRY_BITS = 32
+_NAMES = frozenset(NAME_COLUMNS)
+_UNREAD = frozenset(("batch_index", "size_bytes", "detail"))
+_WHO = ("cluster", "topic", "subscription")
+_NEEDED: dict[str, tuple[str, ...]] = {
+    # types with a row for each message keep only the columns that are read, beside seq and message
+    "message.published": ("key",),
+    "message.receipted": (),
+    "message.stored": ("at_us", "cluster", "peer", "topic", "position"),
+    "message.delivered": ("at_us", *_WHO, "client", "position"),
+    "message.acknowledged": ("at_us", *_WHO, "position"),
+    "message.registered": (*_WHO, "position"),
+    "message.dropped": (*_WHO, "peer"),
+}
+_PAIRS = {"position": ("ledger", "entry"), "to_position": ("to_ledger", "to_entry")}
+
+_TYPES: tuple[str, ...] = (
+    "cluster.crashed",
+    "cluster.restarted",
+    "cluster.lost",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "setting.changed",
+    "ledger.trimmed",
+    "message.published",
+    "message.stored",
+    "message.deduplicated",
+    "message.receipted",
+    "message.not-replicated",
+    "message.delivered",
+    "message.acknowledged",
+    "message.registered",
+    "message.dropped",
+    "message.expired",
+    "message.skipped",
+    "message.evicted",
+    "message.removed",
+    "marker.written",
+    "marker.sent",
+    "marker.stored",
+    "marker.handled",
+    "marker.lost",
+    "marker.delayed",
+    "marker.dropped",
+    "marker.filtered",
+    "snapshot.requested",
+    "snapshot.refused",
+    "snapshot.completed",
+    "snapshot.position",
+    "snapshot.timed-out",
+    "snapshot.cached",
+    "snapshot.evicted",
+    "snapshot.used",
+    "update.written",
+    "update.position",
+    "update.applied",
+    "update.refused",
+    "subscription.created",
+    "subscription.deleted",
+    "subscription.replication-switched",
+    "cursor.moved",
+    "cursor.persisted",
+    "cursor.recovered",
+    "consumer.connected",
+    "replicator.created",
+    "replicator.removed",
+    "failover.started",
+    "acknowledgements.sent",
+    "acknowledgements.applied",
+    "acknowledgements.lost",
+    "topic.unloaded",
+    "migration.started",
+)
+
+
+def pack(ledger: np.ndarray, entry: np.ndarray) -> np.ndarray:
+    """Positions as integers that compare as (ledger, entry); NULL stays NULL."""
+    return np.where(ledger == NULL, NULL, (ledger << _ENTRY_BITS) + entry + 1)
+
+
+def ledger_of(position: np.ndarray) -> np.ndarray:
+    """The ledger of packed positions."""
+    return position >> _ENTRY_BITS
+
+
+class Table:
+    """Rows of one event type.
+
+    Columns are attributes: `seq`, `at_us`, the type's own, `position`, `to_position`, `message`.
+    """
+
+    def __init__(self, columns: dict[str, np.ndarray]) -> None:
+        self.columns = columns
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise AttributeError(
+                f"this table has no column {name}: it has {', '.join(self.columns)}"
+            ) from None
+
+    def __len__(self) -> int:
+        return len(self.columns["seq"])
+
+    def take(self, rows: np.ndarray | slice) -> Table:
+        """The rows of a mask, of indices or of a slice."""
+        return Table({name: values[rows] for name, values in self.columns.items()})
+
+    def where(self, **equal: int) -> Table:
+        """The rows whose columns have these values."""
+        chosen = np.ones(len(self), dtype=bool)
+        for name, value in equal.items():
+            chosen &= self.columns[name] == value
+        return self if chosen.all() else self.take(chosen)
+
+    def upto(self, seq: int) -> Table:
+        """The rows at or before `seq`."""
+        return self.take(slice(0, int(np.searchsorted(self.seq, seq, side="right"))))
+
+    def between(self, after_seq: int, before_seq: int) -> Table:
+        """The rows after one row and before another, both excluded."""
+        first = int(np.searchsorted(self.seq, after_seq, side="right"))
+        return self.take(slice(first, max(first, int(np.searchsorted(self.seq, before_seq, side="left")))))
+
+    def dicts(self) -> list[dict[str, int]]:
+        """Rows as dicts of plain integers: for the control plane, where rows are few."""
+        names = list(self.columns)
+        return [
+            dict(zip(names, values, strict=True))
+            for values in zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        ]
+
+
+class History:
+    """The rows before `upto_seq` of a trace, by type, and the numbering of messages."""
+
+    def __init__(self, trace: Trace, upto_seq: int | None = None, left_out: tuple[str, ...] = ()) -> None:
+        """`left_out` are subscriptions whose rows are not read: an audience's name covers many."""
+        self.upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
+        self.names = trace.names
+        self._trace = trace
+        numbers = [trace.number(name) for name in left_out]
+        self._tables = _read(trace, self.upto_seq, [number for number in numbers if number is not None])
+        self._slices: dict[tuple, Table] = {}
+        self._number_messages()
+
+    def number(self, name: str) -> int:
+        """The number of a name; -1, which no row has, when the trace never used it."""
+        number = self._trace.number(name)
+        return -1 if number is None else number
+
+    def at_us(self, seq: int) -> int:
+        """The instant of a row."""
+        return self._trace.at_us(seq)
+
+    def row(self, seq: int) -> dict:
+        """One row as the trace gives it, names as strings."""
+        return self._trace.row(seq)
+
+    def table(self, event: str, **equal: int) -> Table:
+        """The rows of a type whose columns have these values; the result is cached."""
+        if not equal:
+            return self._tables[event]
+        key = (event, *sorted(equal.items()))
+        if key not in self._slices:
+            self._slices[key] = self._tables[event].where(**equal)
+        return self._slices[key]
+
+    def identity(self, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Producers (name numbers) and sequence ids of message numbers."""
+        which = np.searchsorted(self._first, message, side="right") - 1
+        return self._producers[which], message - self._first[which]
+
+    def _number_messages(self) -> None:
+        tables = [table for table in self._tables.values() if "identity" in table.columns]
+        highest: dict[int, int] = {}
+        for table in tables:
+            for producer, last in _highest(table.identity):
+                highest[producer] = max(last, highest.get(producer, 0))
+        self._producers = np.array(sorted(highest), dtype=np.int64)
+        counts = np.array([highest[producer] + 1 for producer in sorted(highest)], dtype=np.int64)
+        self._first = np.concatenate(([0], np.cumsum(counts)))[:-1].astype(np.int64)
+        self.message_count = int(counts.sum())
+        offset = np.zeros(len(self.names) + 1, dtype=np.int64)
+        offset[self._producers] = self._first
+        for table in tables:
+            identity = table.columns.pop("identity")
+            table.columns["message"] = offset[identity >> _ENTRY_BITS] + (identity & ((1 << _ENTRY_BITS) - 1))
+
+
+def _highest(identity: np.ndarray) -> list[tuple[int, int]]:
+    """The highest sequence id of each producer among packed identities."""
+    if not len(identity):
+        return []
+    producers = identity >> _ENTRY_BITS
+    last = np.full(int(producers.max()) + 1, -1, dtype=np.int64)
+    np.maximum.at(last, producers, identity & ((1 << _ENTRY_BITS) - 1))
+    return [(int(producer), int(last[producer])) for producer in np.flatnonzero(last >= 0)]
+
+
+def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
+    """One table per type, packed columns only, without the rows of the subscriptions left out."""
+    types = [BY_NAME[name] for name in _TYPES]
+    wanted = sorted(
+        {"type", "at_us"} | {field for event in types for field in event.fields if field not in _UNREAD}
+    )
+    parts: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in _TYPES}
+    for first in range(0, max(upto_seq, 1), _CHUNK_ROWS):
+        columns = trace.columns(first, min(first + _CHUNK_ROWS, upto_seq), names=wanted)
+        if left_out:
+            columns["type"][np.isin(columns["subscription"], left_out)] = len(trace.vocabulary.types)
+        order = np.argsort(columns["type"].astype(np.int16), kind="stable")
+        codes = columns["type"][order]
+        for event in types:
+            start, stop = np.searchsorted(codes, (event.code, event.code + 1))
+            if stop > start or not parts[event.name]:
+                parts[event.name].append(_typed(event, columns, order[start:stop], first))
+    return {
+        name: Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]})
+        for name, chunks in parts.items()
+    }
+
+
+def _typed(
+    event: EventType, columns: dict[str, np.ndarray], rows: np.ndarray, first: int
+) -> dict[str, np.ndarray]:
+    """The columns of one type in one chunk: pairs packed, names as 32-bit numbers (-1: none)."""
+    needed = _NEEDED.get(event.name)
+    typed = {"seq": rows + first}
+    packed: set[str] = set()
+    for name, (ledger, entry) in _PAIRS.items():
+        if entry in event.fields:
+            packed |= {ledger, entry}
+            if needed is None or name in needed:
+                typed[name] = pack(columns[ledger][rows], columns[entry][rows])
+    if "producer" in event.fields:
+        packed |= {"producer", "sequence_id"}
+        typed["identity"] = (columns["producer"][rows] << _ENTRY_BITS) + columns["sequence_id"][rows]
+    for name in ("at_us", *event.fields):
+        if name in packed or name in _UNREAD or (needed is not None and name not in needed):
+            continue
+        values = columns[name][rows]
+        typed[name] = np.where(values == NULL, -1, values).astype(np.int32) if name in _NAMES else values
+    return typed
+
+
+_MESSAGE_BITS = 28
+
+
+class Log:
+    """Copies of one topic partition in one cluster, a column for each property.
+
+    The columns are `message`, `position`, `seq`, `at_us`, `native` (published in this cluster) and
+    `gone_seq`.
+
+    One topic's log in one cluster, from the trace: its copies of messages, and when they were removed.
+
+    Rules: a copy is one stored message (an entry holds a copy of each message of its batch), numbered by its
+    row. A resend stored a second time is another copy. A copy is gone when its ledger was deleted or its
+    cluster lost for good.
+    """
+
+    def __init__(self, history: History, cluster: int, topic: int) -> None:
+        stored = history.table("message.stored", cluster=cluster, topic=topic)
+        self.message, self.position = stored.message, stored.position
+        self.seq, self.at_us = stored.seq, stored.at_us
+        self.native = stored.peer == -1
+        self._number_copies()
+        self.gone_seq = self._gone(history, cluster, topic)
+        self._number_heads(history, cluster, topic)
+
+    def _number_copies(self) -> None:
+        self._entries = np.unique(self.position)
+        keys = (np.searchsorted(self._entries, self.position) << _MESSAGE_BITS) | self.message
+        self._copy_order = np.argsort(keys, kind="stable")
+        self._copy_keys = keys[self._copy_order]
+        self.message_order = np.argsort(self.message, kind="stable")
+        self.messages_ordered = self.message[self.message_order]
+
+    def copy_of(self, message: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """The copy of each message at each position; -1 when the log has none."""
+        if not len(self._entries) or not len(message):
+            return np.full(len(message), -1, dtype=np.int64)
+        rank = np.minimum(np.searchsorted(self._entries, position), len(self._entries) - 1)
+        keys = (rank << _MESSAGE_BITS) | message
+        places = np.minimum(np.searchsorted(self._copy_keys, keys), len(self._copy_keys) - 1)
+        found = (self._entries[rank] == position) & (self._copy_keys[places] == keys)
+        return np.where(found, self._copy_order[places], -1)
+
+    def copies(self, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All copies of the messages, those of one message in the order of positions.
+
+        Returns two columns: the place in `message`, and the copy.
+        """
+        start = np.searchsorted(self.messages_ordered, message, side="left")
+        counts = np.searchsorted(self.messages_ordered, message, side="right") - start
+        which = np.repeat(np.arange(len(message)), counts)
+        offset = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return which, self.message_order[start[which] + offset] if len(which) else which
+
+    def _gone(self, history: History, cluster: int, topic: int) -> np.ndarray:
+        trimmed = history.table("ledger.trimmed", cluster=cluster, topic=topic)
+        removed = history.table("message.removed", cluster=cluster, topic=topic)
+        ledgers = np.concatenate((trimmed.ledger, ledger_of(removed.position)))
+        seqs = np.concatenate((trimmed.seq, removed.seq))
+        gone = np.full(len(self.seq), NEVER, dtype=np.int64)
+        if len(ledgers):
+            order = np.lexsort((seqs, ledgers))
+            known, first = np.unique(ledgers[order], return_index=True)
+            places = np.minimum(np.searchsorted(known, ledger_of(self.position)), len(known) - 1)
+            gone = np.where(known[places] == ledger_of(self.position), seqs[order][first][places], NEVER)
+        lost = history.table("cluster.lost", cluster=cluster).seq
+        self.lost_seq = int(lost[0]) if len(lost) else NEVER
+        return np.minimum(gone, self.lost_seq)
+
+    def _number_heads(self, history: History, cluster: int, topic: int) -> None:
+        """The last position at each append, markers included."""
+        markers = [
+            history.table(event, cluster=cluster, topic=topic)
+            for event in ("marker.written", "marker.stored")
+        ]
+        at_us = np.concatenate([self.at_us, *(table.at_us for table in markers)])
+        position = np.concatenate([self.position, *(table.position for table in markers)])
+        order = np.lexsort((position, at_us))
+        self._head_at_us, self._head = at_us[order], np.maximum.accumulate(position[order])
+
+    def last_position(self, at_us: np.ndarray) -> np.ndarray:
+        """The position of the last entry when each instant was over; NULL while the log was empty."""
+        places = np.searchsorted(self._head_at_us, at_us, side="right") - 1
+        if not len(self._head):
+            return np.full(len(places), NULL, dtype=np.int64)
+        return np.where(places >= 0, self._head[places], NULL)
+
+    def held(self, seq: int) -> np.ndarray:
+        """Mask of the copies that the log held at `seq`."""
+        return (self.seq <= seq) & (self.gone_seq > seq)
+
+
+ABSENT = NULL
+"""The mark-delete of a cursor that does not exist: below every position."""
+
+
+class Cursor:
+    """One subscription, one cluster, one topic partition. `step_*` are the rows that set its mark-delete.
+
+    What a subscription's cursor in one cluster covered at any instant, from its rows alone.
+
+    Rules: a copy is covered when it is at or below the mark-delete, or was acknowledged individually and not
+    lost since. A reset clears all individual acks. A recovery falls back to what the last `cursor.persisted`
+    row before it held (the least positions, when the broker persisted fewer than there were). A deleted
+    subscription covers nothing. A row counts at its own seq.
+    """
+
+    def __init__(self, history: History, log: Log, subscription: int, cluster: int, topic: int) -> None:
+        where = {"cluster": cluster, "topic": topic, "subscription": subscription}
+        self._rows = {
+            name: history.table(name, **where)
+            for name in (
+                "subscription.created",
+                "subscription.deleted",
+                "cursor.moved",
+                "cursor.recovered",
+                "cursor.persisted",
+                "update.applied",
+            )
+        }
+        self.created = self._rows["subscription.created"]
+        self._reset = history.number("reset")
+        self._lay_steps()
+        self._register(history, log, where)
+
+    # --- the mark-delete
+
+    def _lay_steps(self) -> None:
+        rows = self._rows
+        parts = [
+            (self.created, self.created.position),
+            (rows["cursor.moved"], rows["cursor.moved"].to_position),
+            (rows["cursor.recovered"], rows["cursor.recovered"].position),
+            (rows["update.applied"], rows["update.applied"].to_position),
+            (
+                rows["subscription.deleted"],
+                np.full(len(rows["subscription.deleted"]), ABSENT, dtype=np.int64),
+            ),
+        ]
+        seqs = np.concatenate([table.seq for table, _ in parts])
+        values = np.concatenate([value for _, value in parts])
+        order = np.argsort(seqs)
+        self.step_seq, self.step_mark = seqs[order], values[order]
+        # An Update never moves a mark-delete back. If individual acks adjoin its position, a cursor.moved row
+        # follows.
+        for place in np.flatnonzero(np.isin(self.step_seq, rows["update.applied"].seq)):
+            if place:
+                self.step_mark[place] = max(self.step_mark[place], self.step_mark[place - 1])
+        self._highest = np.maximum.accumulate(self.step_mark)
+        self._drops = np.flatnonzero(np.diff(self.step_mark) < 0) + 1
+
+    def _step(self, seq: np.ndarray | int) -> np.ndarray:
+        return np.searchsorted(self.step_seq, seq, side="right") - 1
+
+    def mark_at(self, seq: np.ndarray | int) -> np.ndarray:
+        """The mark-delete at each seq, ABSENT while there is no cursor."""
+        if not len(self.step_seq):
+            return np.full(np.shape(seq), ABSENT, dtype=np.int64)
+        step = self._step(seq)
+        return np.where(step >= 0, self.step_mark[step], ABSENT)
+
+    def exists_at(self, seq: int) -> bool:
+        """Whether the subscription existed."""
+        return bool(self.mark_at(seq) != ABSENT)
+
+    def step_row(self, seq: int) -> int:
+        """The seq of the row that set the mark-delete in force at `seq`; NULL when none had."""
+        step = int(self._step(seq))
+        return int(self.step_seq[step]) if step >= 0 else NULL
+
+    # --- individual acks
+
+    def _register(self, history: History, log: Log, where: dict[str, int]) -> None:
+        registered = history.table("message.registered", **where)
+        copy = log.copy_of(registered.message, registered.position)
+        known = copy >= 0
+        self._registered_copy, self._registered_seq = copy[known], registered.seq[known]
+        self._until = np.full(int(known.sum()), NEVER, dtype=np.int64)
+        filtered = history.table("marker.filtered", **where)
+        for seq, event, row in self._lost_acks():
+            kept = (
+                self._survivors(log, filtered, seq, row)
+                if event == "cursor.recovered"
+                else np.zeros(len(self._until), dtype=bool)
+            )
+            living = (self._registered_seq < seq) & (self._until > seq)
+            self._until[living & ~kept] = seq
+            self._revive(kept & ~living, seq)
+        self._index = LatestBefore(self._registered_copy, self._registered_seq)
+        copies, until = self._registered_copy[self._index.order], self._until[self._index.order]
+        rank = np.cumsum(np.concatenate(([0], np.diff(copies) != 0)))[: len(copies)]
+        # The furthest `until` of the registrations so far of the same copy: a later one may be forgotten
+        # sooner.
+        places = np.searchsorted(distinct := np.unique(until), until) + rank * (len(distinct) + 1)
+        self._valid_until = (
+            distinct[np.maximum.accumulate(places) - rank * (len(distinct) + 1)] if len(until) else until
+        )
+
+    def _lost_acks(self) -> list[tuple[int, str, dict[str, int]]]:
+        """Rows after which individual acks are gone, in order."""
+        moved = self._rows["cursor.moved"]
+        events = [
+            ("cursor.moved", moved.take(moved.reason == self._reset)),
+            ("cursor.recovered", self._rows["cursor.recovered"]),
+            ("subscription.deleted", self._rows["subscription.deleted"]),
+        ]
+        return sorted((row["seq"], event, row) for event, table in events for row in table.dicts())
+
+    @property
+    def forgetting_seqs(self) -> np.ndarray:
+        """Rows after which individual acks may be gone, or the mark-delete lower, in order."""
+        return np.array([seq for seq, _, _ in self._lost_acks()], dtype=np.int64)
+
+    @property
+    def backward_seqs(self) -> np.ndarray:
+        """Rows with which the mark-delete went back."""
+        return self.step_seq[self._drops]
+
+    @property
+    def recreated(self) -> np.ndarray:
+        """Rows that opened the cursor, or with which an operator moved it."""
+        moved = self._rows["cursor.moved"]
+        return np.sort(np.concatenate((self.created.seq, moved.seq[moved.reason == self._reset])))
+
+    def _revive(self, kept: np.ndarray, seq: int) -> None:
+        """Acks that a reset had cleared, and that a crash before the cursor was written restored."""
+        self._registered_copy = np.concatenate((self._registered_copy, self._registered_copy[kept]))
+        self._registered_seq = np.concatenate((self._registered_seq, np.full(int(kept.sum()), seq)))
+        self._until = np.concatenate((self._until, np.full(int(kept.sum()), NEVER)))
+
+    def _survivors(self, log: Log, filtered: Table, recovered_seq: int, row: dict[str, int]) -> np.ndarray:
+        """Mask of the registrations that a recovery restores."""
+        persisted, opened = (self._rows[name].seq for name in ("cursor.persisted", "subscription.created"))
+        place, opening = (int(np.searchsorted(seqs, recovered_seq)) - 1 for seqs in (persisted, opened))
+        if place < 0 or (opening >= 0 and opened[opening] > persisted[place]):
+            return np.zeros(len(self._until), dtype=bool)
+        held_seq = int(persisted[place])
+        position = log.position[self._registered_copy]
+        kept = (self._registered_seq <= held_seq) & (self._until > held_seq) & (position > row["position"])
+        markers = filtered.position[(filtered.seq <= held_seq) & (filtered.position > row["position"])]
+        entries = np.unique(np.concatenate((position[kept], markers)))
+        if len(entries) > row["count"]:
+            kept &= position <= (entries[row["count"] - 1] if row["count"] > 0 else ABSENT)
+        return kept
+
+    def registered(self, copy: np.ndarray, seq: np.ndarray | int) -> np.ndarray:
+        """Whether each copy's individual ack was held at each seq."""
+        places = self._index.place(copy, np.asarray(seq) + 1)
+        return (
+            (places >= 0) & (self._valid_until[places] > seq)
+            if len(self._valid_until)
+            else np.zeros(len(copy), dtype=bool)
+        )
+
+    def last_registration(self, copy: np.ndarray, seq: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
+        """The latest registration of each copy at or before `seq`, and the row that cleared it.
+
+        The row is NEVER when none did; NULL, NULL without a registration.
+        """
+        rows = self._index.row(copy, np.asarray(seq) + 1)
+        if not len(self._until):
+            nothing = np.full(len(copy), NULL, dtype=np.int64)
+            return nothing, nothing
+        return np.where(rows >= 0, self._registered_seq[rows], NULL), np.where(
+            rows >= 0, self._until[rows], NULL
+        )
+
+    # --- both together
+
+    def covers(self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray | int) -> np.ndarray:
+        """Whether the cursor covered each copy at each seq."""
+        mark = self.mark_at(seq)
+        return (mark != ABSENT) & ((mark >= position) | self.registered(copy, seq))
+
+    def went_back(
+        self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The row that last uncovered each copy by `seq`, and the row that had covered it.
+
+        Both are NULL for a copy that was never uncovered.
+        """
+        uncovered = np.full(len(copy), NULL, dtype=np.int64)
+        covered = np.full(len(copy), NULL, dtype=np.int64)
+        for drop in self._drops:
+            fallen = (
+                (self.step_seq[drop] <= seq)
+                & (self.step_mark[drop] < position)
+                & (position <= self.step_mark[drop - 1])
+            )
+            uncovered[fallen], covered[fallen] = self.step_seq[drop], self.step_seq[drop - 1]
+        registered, forgotten = self.last_registration(copy, seq)
+        later = (registered != NULL) & (forgotten <= seq) & (forgotten > uncovered)
+        return np.where(later, forgotten, uncovered), np.where(later, registered, covered)
+
+    def covered_since(self, position: np.ndarray, seq: int) -> np.ndarray:
+        """The row since which the mark-delete was at or above each position without a break until `seq`.
+
+        NEVER when it is not.
+        """
+        last = int(self._step(seq))
+        if last < 0:
+            return np.full(len(position), NEVER, dtype=np.int64)
+        lowest = np.minimum.accumulate(self.step_mark[last::-1])[::-1]
+        places = np.searchsorted(lowest, position, side="left")
+        return np.where(places <= last, self.step_seq[np.minimum(places, last)], NEVER)
+
+    def first_passed(self, position: np.ndarray, seq: np.ndarray) -> np.ndarray:
+        """The first row at or after each seq with which the mark-delete was at or above each position.
+
+        NEVER when none did.
+        """
+        places = first_reaching(self.step_mark, position)
+        return (
+            np.where(places >= 0, np.maximum(self.step_seq[np.maximum(places, 0)], seq), NEVER)
+            if len(self.step_seq)
+            else np.full(len(position), NEVER)
+        )
+
+    def passed_between(self, position: np.ndarray, start: int, end: int) -> np.ndarray:
+        """The first row after `start` and before `end` with which the mark-delete reached each position.
+
+        NEVER for none. The mark-delete must not go back between the two.
+        """
+        first, last = (
+            np.searchsorted(self.step_seq, start, side="right"),
+            np.searchsorted(self.step_seq, end, side="left"),
+        )
+        seqs = np.append(self.step_seq[first:last], NEVER)
+        return seqs[np.searchsorted(self.step_mark[first:last], position, side="left")]
+
+    def registered_between(self, copy: np.ndarray, start: int, end: int) -> np.ndarray:
+        """The first row after `start` and before `end` that acknowledged each copy individually.
+
+        NEVER for none.
+        """
+        between = (self._registered_seq > start) & (self._registered_seq < end)
+        found = np.full(int(copy.max(initial=-1)) + 1, NEVER, dtype=np.int64)
+        known = between & (self._registered_copy < len(found))
+        np.minimum.at(found, self._registered_copy[known], self._registered_seq[known])
+        return found[copy]

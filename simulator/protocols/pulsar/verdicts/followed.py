@@ -13,11 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.protocols.pulsar.verdicts.causes import explain
-from simulator.protocols.pulsar.verdicts.facts import Facts
-from simulator.protocols.pulsar.verdicts.lookup import first_seq
-from simulator.protocols.pulsar.verdicts.losses import lost, message_facts
-from simulator.protocols.pulsar.verdicts.read import NEVER, Table
-from simulator.protocols.pulsar.verdicts.windows import Window, judge
+from simulator.protocols.pulsar.verdicts.facts import NEVER, Facts, Table, first_seq
+from simulator.protocols.pulsar.verdicts.windows import Window, judge, lost, message_facts
 
 FIRST, REDELIVERED, DUPLICATE = "first", "redelivered", "duplicate"
 

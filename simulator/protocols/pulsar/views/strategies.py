@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.verdicts.facts import Facts
+from simulator.protocols.pulsar.verdicts.facts import Facts, History
 from simulator.protocols.pulsar.verdicts.followed import Followed, follow
-from simulator.protocols.pulsar.verdicts.read import History
 from simulator.protocols.pulsar.verdicts.windows import Window, windows_of
 from simulator.trace.trace import Trace
 
