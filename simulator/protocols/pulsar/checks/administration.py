@@ -1,4 +1,7 @@
-"""Claims about topics, policies and permissions: created, copied, changed and deleted as the rules allow."""
+"""Claims about topics, policies, permissions and schemas of each cluster.
+
+They are created, copied, changed and deleted as the rules allow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a message was duplicated: the ordered causes of each family, and their application to duplicates."""
+"""Why a message was duplicated: the ordered causes of each family."""
 
 from __future__ import annotations
 
