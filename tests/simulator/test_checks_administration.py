@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.checks.administration import (
     ListsAgreed,
 )
 from simulator.protocols.pulsar.commands import replication, topic_shapes
-from simulator.protocols.pulsar.creation import auto_creation, catalogue, policies, set_clusters
+from simulator.protocols.pulsar.creation import catalogue, policies, set_clusters
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims
@@ -338,13 +338,13 @@ def test_creation_by_clients_breaks_nothing(text):
 
 
 def test_a_broker_that_lets_every_client_create_is_detected(monkeypatch):
-    monkeypatch.setattr(auto_creation, "refusal", lambda *given: None)
+    monkeypatch.setattr(catalogue, "refusal", lambda *given: None)
     assert AUTOMATIC in broken_claims(FORBIDDEN)
     assert {AUTOMATIC, CREATED} <= broken_claims(OFF_THE_LIST)
 
 
 def test_a_broker_that_refuses_what_policies_allow_is_detected(monkeypatch):
-    monkeypatch.setattr(auto_creation, "refusal", lambda *given: "never")
+    monkeypatch.setattr(catalogue, "refusal", lambda *given: "never")
     assert broken_claims(OVERRIDDEN) == {AUTOMATIC}
 
 
@@ -357,16 +357,16 @@ def test_a_broker_that_ignores_the_namespace_policy_is_detected(monkeypatch):
 
 
 def test_a_broker_with_another_number_of_partitions_is_detected(monkeypatch):
-    partitions = auto_creation.auto_partitions
-    monkeypatch.setattr(auto_creation, "auto_partitions", lambda cluster, base: partitions(cluster, base) + 1)
+    partitions = catalogue.auto_partitions
+    monkeypatch.setattr(catalogue, "auto_partitions", lambda cluster, base: partitions(cluster, base) + 1)
     assert broken_claims(OVERRIDDEN) == {AUTOMATIC}
 
 
 def test_a_broker_that_queries_no_remote_or_the_last_one_first_is_detected(monkeypatch):
     with monkeypatch.context() as broken:
-        broken.setattr(auto_creation, "_remote_shape", lambda *given: (None, None))
+        broken.setattr(catalogue, "_remote_shape", lambda *given: (None, None))
         assert AUTOMATIC in broken_claims(ADOPTED)
-    monkeypatch.setattr(auto_creation, "_remote_shape", lambda cluster, base: (4, "c"))
+    monkeypatch.setattr(catalogue, "_remote_shape", lambda cluster, base: (4, "c"))
     assert AUTOMATIC in broken_claims(ADOPTED)
 
 
@@ -375,7 +375,7 @@ def test_a_broker_that_queries_no_remote_or_the_last_one_first_is_detected(monke
 
 def test_violations_do_not_depend_on_how_the_trace_is_cut(monkeypatch):
     monkeypatch.setattr(set_clusters, "validate", lambda *given: None)
-    monkeypatch.setattr(auto_creation, "_remote_shape", lambda *given: (None, None))
+    monkeypatch.setattr(catalogue, "_remote_shape", lambda *given: (None, None))
     assert broken_claims(
         written([f"{SET}: [a, b]", f"{SET}: [a, b, c]"], "shop/orders: {}", UNEQUAL % 3, more=CLIENTS), 1, 7
     )

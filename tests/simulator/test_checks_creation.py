@@ -5,8 +5,8 @@ A correct run, and rules of the protocol violated on purpose that the claims det
 
 from simulator.protocols.pulsar.checks.administration import SameShape
 from simulator.protocols.pulsar.checks.schemas import SchemaFirst
-from simulator.protocols.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
-from simulator.protocols.pulsar.creation.start_check import CREATE, START, Verdict
+from simulator.protocols.pulsar.creation import catalogue, replicator_start, schemas
+from simulator.protocols.pulsar.creation.replicator_start import CREATE, START, Verdict
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.replication.connecting import Connecting
 from tests.simulator.checked import broken_claims
@@ -58,7 +58,7 @@ def test_a_replicator_that_creates_by_the_remotes_policy_is_detected(monkeypatch
         return create(
             cluster,
             base,
-            auto_creation.auto_partitions(cluster, base) if reason == "replicator" else partitions,
+            catalogue.auto_partitions(cluster, base) if reason == "replicator" else partitions,
             reason,
             *more,
         )
@@ -105,7 +105,7 @@ def test_before_pip_433_a_replicator_that_starts_without_the_remote_topic_is_det
 
 
 def test_a_replicator_that_ignores_a_refused_schema_is_detected(monkeypatch):
-    answered = replicated_schemas.answered
+    answered = schemas.answered
 
     def ignores_refusal(replicator, connection, index, schema, why):
         answered(replicator, connection, index, schema, why)
@@ -114,10 +114,10 @@ def test_a_replicator_that_ignores_a_refused_schema_is_detected(monkeypatch):
             replicator.schemas.known[schema] = None
             replicator.read()
 
-    monkeypatch.setattr(replicated_schemas, "answered", ignores_refusal)
+    monkeypatch.setattr(schemas, "answered", ignores_refusal)
     assert broken_claims(CREATION) == {SCHEMA_FIRST}
 
 
 def test_a_replicator_that_does_not_wait_for_the_schema_is_detected(monkeypatch):
-    monkeypatch.setattr(replicated_schemas, "holds_back", lambda *given: False)
+    monkeypatch.setattr(schemas, "holds_back", lambda *given: False)
     assert broken_claims(CREATION) == {SCHEMA_FIRST}

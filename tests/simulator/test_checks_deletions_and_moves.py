@@ -18,14 +18,14 @@ from simulator.protocols.pulsar.checks.migrations import (
 )
 from simulator.protocols.pulsar.client import consumer, producer
 from simulator.protocols.pulsar.commands import shadows as shadow_commands
-from simulator.protocols.pulsar.lookup import resolving
+from simulator.protocols.pulsar.lookup import service as resolving
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.migration import blue_green as blue_green_module
-from simulator.protocols.pulsar.migration import metadata, resources
+from simulator.protocols.pulsar.migration import resources, steps
 from simulator.protocols.pulsar.migration.blue_green import BlueGreen
 from simulator.protocols.pulsar.migration.resources import delete_subscription
 from simulator.protocols.pulsar.replication.replicator import Replicator
-from simulator.protocols.pulsar.shadow import authorisation
+from simulator.protocols.pulsar.shadow import source
 from simulator.trace.registry import NULL
 from tests.simulator import test_checks_mutations
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
@@ -104,7 +104,7 @@ def test_clients_with_permission_that_are_refused_are_detected(monkeypatch, modu
 
 
 def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monkeypatch):
-    original = authorisation.refusal
+    original = source.refusal
     allow(
         monkeypatch,
         consumer,
@@ -116,11 +116,11 @@ def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monke
 
 
 def test_a_produce_permission_that_includes_the_list_is_detected(monkeypatch):
-    original = authorisation.refusal
+    original = source.refusal
     allow(
         monkeypatch,
         shadow_commands,
-        says=lambda scenario, role, _action, topic: original(scenario, role, authorisation.PRODUCE, topic),
+        says=lambda scenario, role, _action, topic: original(scenario, role, source.PRODUCE, topic),
     )
     assert broken_claims(ROLES) == {PERMITTED}
 
@@ -313,19 +313,19 @@ def test_a_state_applied_twice_is_detected(monkeypatch):
 def test_a_migration_step_that_omits_something_is_detected(monkeypatch, kind):
     original = resources.of_tenant
     monkeypatch.setattr(
-        metadata.resources, "of_tenant", lambda work: [one for one in original(work) if one.kind != kind]
+        steps.resources, "of_tenant", lambda work: [one for one in original(work) if one.kind != kind]
     )
     assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme")
 
 
 def test_a_migration_that_creates_in_reverse_order_is_detected(monkeypatch):
-    original = metadata.Metadata._missing
-    monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: original(work)[::-1])
+    original = steps.Metadata._missing
+    monkeypatch.setattr(steps.Metadata, "_missing", lambda work: original(work)[::-1])
     assert WHOLE in migrate(START)
 
 
 def test_a_migration_that_deletes_in_the_wrong_order_is_detected(monkeypatch):
-    monkeypatch.setattr(metadata, "reversed", lambda created: list(created), raising=False)
+    monkeypatch.setattr(steps, "reversed", lambda created: list(created), raising=False)
     monkeypatch.setattr(resources, "in_use", lambda *given: False)
     assert migrate(START, "at: 3s, do: migration.roll-back, tenant: acme") >= {WHOLE}
 

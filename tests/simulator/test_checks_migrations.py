@@ -17,11 +17,13 @@ from simulator.protocols.pulsar.lookup.producing import Brokers
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.migration import blue_green
 from simulator.protocols.pulsar.migration import run as machine
-from simulator.protocols.pulsar.migration.clean_up import CleanUp
-from simulator.protocols.pulsar.migration.data import TopicData
-from simulator.protocols.pulsar.migration.metadata import Metadata
-from simulator.protocols.pulsar.migration.progress import AcknowledgementSync
-from simulator.protocols.pulsar.migration.switching import Switching
+from simulator.protocols.pulsar.migration.steps import (
+    AcknowledgementSync,
+    CleanUp,
+    Metadata,
+    Switching,
+    TopicData,
+)
 from tests.simulator.checked import claims_broken_in
 from tests.simulator.test_blue_green import CHECKED, GREEN
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run

@@ -6,8 +6,8 @@ Who may register one, which schema may follow which, what is stored; each rule v
 import pytest
 
 from simulator.protocols.pulsar.checks.schemas import SchemaFirst, SchemasByRule, may_follow, may_subscribe
-from simulator.protocols.pulsar.creation import clients, schema_registry
-from simulator.protocols.pulsar.creation import schema_compatibility as compatibility
+from simulator.protocols.pulsar.creation import clients, schemas
+from simulator.protocols.pulsar.creation import schemas as compatibility
 from simulator.protocols.pulsar.scenario.model import SchemaSpec
 from tests.simulator.checked import broken_claims
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS
@@ -85,9 +85,7 @@ def mutated(monkeypatch, text, place, name, rule):
 
 @pytest.mark.parametrize("run", ["full", "backward", "forward", "incompatible"])
 def test_a_topic_that_accepts_every_schema_is_detected(run, monkeypatch):
-    assert BY_RULE in mutated(
-        monkeypatch, RUNS[run], schema_registry, "why_incompatible", lambda *given: None
-    )
+    assert BY_RULE in mutated(monkeypatch, RUNS[run], schemas, "why_incompatible", lambda *given: None)
 
 
 @pytest.mark.parametrize("run", ["full", "backward", "forward", "compatible"])
@@ -95,7 +93,7 @@ def test_a_topic_that_accepts_no_second_schema_is_detected(run, monkeypatch):
     assert mutated(
         monkeypatch,
         RUNS[run],
-        schema_registry,
+        schemas,
         "why_incompatible",
         lambda strategy, new, versions: "no" if versions else None,
     ) == {BY_RULE}
@@ -117,46 +115,44 @@ def test_a_wrong_compatibility_strategy_is_detected(taken, run, monkeypatch):
         if run == "full"
         else RUNS[run]
     )
-    assert BY_RULE in mutated(monkeypatch, text, schema_registry, "strategy", lambda *given: taken)
+    assert BY_RULE in mutated(monkeypatch, text, schemas, "strategy", lambda *given: taken)
 
 
 @pytest.mark.parametrize("run", ["not-allowed", "replicator-not", "before", "broker"])
 def test_a_schema_registered_without_permission_is_detected(run, monkeypatch):
-    assert BY_RULE in mutated(monkeypatch, RUNS[run], schema_registry, "may_register", lambda *given: True)
+    assert BY_RULE in mutated(monkeypatch, RUNS[run], schemas, "may_register", lambda *given: True)
 
 
 @pytest.mark.parametrize("run", ["full", "replicator"])
 def test_a_refusal_despite_permission_is_detected(run, monkeypatch):
     assert mutated(
-        monkeypatch, RUNS[run], schema_registry, "may_register", lambda cluster, base, who: who == "command"
+        monkeypatch, RUNS[run], schemas, "may_register", lambda cluster, base, who: who == "command"
     ) == {BY_RULE}
 
 
 def test_replicators_without_their_own_switch_are_detected(monkeypatch):
-    may = schema_registry.may_register
+    may = schemas.may_register
     assert mutated(
         monkeypatch,
         RUNS["replicator"],
-        schema_registry,
+        schemas,
         "may_register",
         lambda cluster, base, who: may(cluster, base, "producer"),
     ) == {BY_RULE}
 
 
 def test_a_schema_registered_twice_is_detected(monkeypatch):
-    assert BY_RULE in mutated(monkeypatch, RUNS["full"], schema_registry, "same", lambda *given: False)
+    assert BY_RULE in mutated(monkeypatch, RUNS["full"], schemas, "same", lambda *given: False)
 
 
 def test_a_consumer_schema_that_is_not_compared_is_detected(monkeypatch):
-    assert mutated(monkeypatch, RUNS["reader"], schema_registry, "admit_consumer", lambda *given: None) == {
-        BY_RULE
-    }
+    assert mutated(monkeypatch, RUNS["reader"], schemas, "admit_consumer", lambda *given: None) == {BY_RULE}
 
 
 def test_a_consumer_refused_although_it_can_read_is_detected(monkeypatch):
-    assert mutated(
-        monkeypatch, RUNS["reader-of-all"], schema_registry, "why_unreadable_by", lambda *given: "no"
-    ) == {BY_RULE}
+    assert mutated(monkeypatch, RUNS["reader-of-all"], schemas, "why_unreadable_by", lambda *given: "no") == {
+        BY_RULE
+    }
 
 
 def test_a_producer_whose_refused_messages_are_stored_is_detected(monkeypatch):

@@ -10,9 +10,9 @@ from simulator.protocols.pulsar.broker.dispatch import Dispatcher
 from simulator.protocols.pulsar.broker.session import ReceivedMessage
 from simulator.protocols.pulsar.checks.row_checks import SHADOW_CHECKS
 from simulator.protocols.pulsar.checks.shadows import ShadowLastConfirmed
-from simulator.protocols.pulsar.shadow import losses
+from simulator.protocols.pulsar.shadow import topic as losses
 from simulator.protocols.pulsar.shadow import topic as shadow_topic
-from simulator.protocols.pulsar.shadow.log import ShadowLog
+from simulator.protocols.pulsar.shadow.reads import ShadowLog
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.trace.registry import NULL

@@ -20,12 +20,12 @@ from simulator.protocols.pulsar.checks.messages import ExpiredMessages
 from simulator.protocols.pulsar.checks.schemas import SchemasByRule
 from simulator.protocols.pulsar.checks.shadows import OffloadedReads
 from simulator.protocols.pulsar.client import backoff, connecting
-from simulator.protocols.pulsar.creation import clients, policies, schema_registry
+from simulator.protocols.pulsar.creation import clients, policies, schemas
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.lookup import producing
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.shadow.reads import Storage
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
-from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.protocols.pulsar.storage import message_finder as upkeep
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError
@@ -472,12 +472,10 @@ def test_enforced_schemas_break_nothing():
     "text, rule",
     [
         (ENFORCED, lambda cluster, base: None),
-        (ENFORCED, lambda cluster, base: schema_registry.WITHOUT_SCHEMA),
+        (ENFORCED, lambda cluster, base: schemas.WITHOUT_SCHEMA),
         (
             ENFORCED.replace("Enforced: true", "Enforced: false"),
-            lambda cluster, base: (
-                schema_registry.WITHOUT_SCHEMA if schema_registry.versions(cluster, base) else None
-            ),
+            lambda cluster, base: schemas.WITHOUT_SCHEMA if schemas.versions(cluster, base) else None,
         ),
     ],
     ids=["not-enforced", "everywhere", "despite-switch-off"],

@@ -5,7 +5,7 @@ Waiting replicators and retries.
 
 import pytest
 
-from simulator.protocols.pulsar.creation.start_check import (
+from simulator.protocols.pulsar.creation.replicator_start import (
     CREATE,
     REFUSE,
     START,

@@ -10,7 +10,7 @@ import struct
 
 import pytest
 
-from simulator.protocols.pulsar.broker.hash_ring import chosen_on_ring, murmur3
+from simulator.protocols.pulsar.broker.dispatch import chosen_on_ring, murmur3
 from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows, run
 from tests.simulator.one_cluster import body, delivered
 

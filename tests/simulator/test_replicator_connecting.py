@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.protocols.pulsar.client import backoff
-from simulator.protocols.pulsar.creation.start_check import CREATE, REFUSE, START, Verdict
+from simulator.protocols.pulsar.creation.replicator_start import CREATE, REFUSE, START, Verdict
 from simulator.protocols.pulsar.replication.connecting import (
     CONNECTION_MOVES,
     DISCONNECTED,

@@ -8,12 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from simulator.protocols.pulsar.creation.schema_compatibility import (
-    same,
-    unreadable,
-    why_incompatible,
-    why_unreadable_by,
-)
+from simulator.protocols.pulsar.creation.schemas import same, unreadable, why_incompatible, why_unreadable_by
 
 
 def record(*fields, name="Order", **more):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulator import World, scenario_names
-from simulator.protocols.pulsar.stories.case_messages import groups, page, story_of
+from simulator.protocols.pulsar.stories.steps import groups, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES, WHY
 from simulator.protocols.pulsar.verdicts.causes import CAUSES as COUNTED
 from simulator.protocols.pulsar.verdicts.causes import MIGRATION_CAUSES as OF_MIGRATION

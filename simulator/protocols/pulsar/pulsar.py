@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from simulator.protocols.pulsar.creation.policies import PolicyBook
-from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
+from simulator.protocols.pulsar.creation.schemas import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.snapshots.names import SnapshotNames
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
-    from simulator.protocols.pulsar.creation.start_check import CheckedStart
+    from simulator.protocols.pulsar.creation.replicator_start import CheckedStart
     from simulator.protocols.pulsar.failover.failover import Failover
     from simulator.protocols.pulsar.failover.window import FailoverWindow
     from simulator.protocols.pulsar.migration.blue_green import BlueGreen
     from simulator.protocols.pulsar.migration.migration import Migration
-    from simulator.protocols.pulsar.migration.switching import Move
+    from simulator.protocols.pulsar.migration.steps import Move
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
-    from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
+    from simulator.protocols.pulsar.shadow.source import ShadowList
     from simulator.scenarios.model import Scenario
 
 

@@ -19,7 +19,7 @@ from simulator.protocols.pulsar.migration.blue_green import BlueGreen
 from simulator.protocols.pulsar.migration.resources import directory_of
 from simulator.protocols.pulsar.parts import brokers_of, new_topic
 from simulator.protocols.pulsar.pulsar import Pulsar
-from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
+from simulator.protocols.pulsar.shadow.source import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers

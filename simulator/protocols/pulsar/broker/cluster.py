@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+from simulator.protocols.pulsar.broker.topic import HotSettings
 from simulator.scenarios.settings import SETTINGS, measured_settings
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker, Dispatch
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.client.message_keys import About
+    from simulator.protocols.pulsar.client.deliveries import About
 
 _DISPATCHED = CODE["message.dispatched"]
 

@@ -14,7 +14,7 @@ from simulator.log.border import Border
 from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
 from simulator.protocols.pulsar.ack_sync.sync import sender_for
-from simulator.protocols.pulsar.broker.dispatchers import dispatcher_for
+from simulator.protocols.pulsar.broker.dispatch import dispatcher_for
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
@@ -25,7 +25,8 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.client.message_keys import Ack
+    from simulator.protocols.pulsar.client.deliveries import Ack
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 _REGISTERED = CODE["message.registered"]
 _SECOND_US = 1_000_000
@@ -53,13 +54,13 @@ class Subscription:
     )
 
     def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
-        self.topic = topic
-        self.runtime = topic.runtime
-        self.name = name
+        self.topic: Topic = topic
+        self.runtime: Pulsar = topic.runtime
+        self.name: str = name
         self.number = topic.runtime.name(name)
         self.type = type_
-        self.cursor = Cursor(mark_delete, -_SECOND_US)  # so its first write is not delayed
-        self.replicated = replicated
+        self.cursor: Cursor = Cursor(mark_delete, -_SECOND_US)  # so its first write is not delayed
+        self.replicated: bool = replicated
         self.dispatcher = dispatcher_for(self)
         self.snapshots = SnapshotLookup(self)
         self.last_applied_us: int | None = None  # when an Update was last applied to it

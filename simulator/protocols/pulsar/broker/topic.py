@@ -7,7 +7,8 @@ clean loses the state that was not persisted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
@@ -15,8 +16,6 @@ from simulator.log.columns import SharedColumn
 from simulator.log.ledgers import TopicLog
 from simulator.protocols.pulsar.ack_sync.sync import NONE
 from simulator.protocols.pulsar.broker import inbound
-from simulator.protocols.pulsar.broker.hot_settings import HotSettings
-from simulator.protocols.pulsar.broker.later_load import LaterLoad
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
@@ -35,6 +34,86 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broker.cluster import Cluster
+
+
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class HotSettings:
+    """Settings in force for one topic in one cluster; 0 means off where it does in Pulsar.
+
+    The broker settings that the data plane reads for every message, looked up once per topic.
+
+    Rules: looked up again when a topic is loaded and when a setting changes. Units are the engine's
+    (microseconds), not Pulsar's.
+    """
+
+    ttl_us: int
+    deduplicates: bool
+    replicator_queue_entries: int
+    turn_entries: int
+    unacked_per_consumer: int
+    unacked_per_subscription: int
+    ahead_per_consumer: int
+    ahead_per_subscription: int
+    delays: bool
+    persist_interval_us: int
+    new_entries_check_delay_us: int
+    checks_late: bool
+
+    @classmethod
+    def of(cls, topic: Topic) -> HotSettings:
+        """Read a topic's settings."""
+
+        def setting(name: str) -> Any:
+            return topic.cluster.setting(name, topic)
+
+        rate = setting("managedLedgerDefaultMarkDeleteRateLimit")
+        check_delay_us = setting("managedLedgerNewEntriesCheckDelayInMillis") * 1000
+        late_us = topic.runtime.option("newEntriesCheckLateness").nominal_us
+        return cls(
+            ttl_us=setting("ttlDurationDefaultInSeconds") * _SECOND_US,
+            deduplicates=setting("brokerDeduplicationEnabled"),
+            replicator_queue_entries=setting("replicationProducerQueueSize"),
+            turn_entries=setting("dispatcherMaxRoundRobinBatchSize"),
+            unacked_per_consumer=setting("maxUnackedMessagesPerConsumer"),
+            unacked_per_subscription=setting("maxUnackedMessagesPerSubscription"),
+            ahead_per_consumer=setting("keySharedLookAheadMsgInReplayThresholdPerConsumer"),
+            ahead_per_subscription=setting("keySharedLookAheadMsgInReplayThresholdPerSubscription"),
+            delays=setting("delayedDeliveryEnabled"),
+            persist_interval_us=_SECOND_US // rate if rate else 0,
+            new_entries_check_delay_us=check_delay_us,
+            checks_late=check_delay_us > 0 and late_us > 0,
+        )
+
+
+class LaterLoad:
+    """The loads of one topic that are scheduled; their argument is (its epoch, the row that caused them).
+
+    Loads of a topic that happen later: after a crash's downtime, or when a client's lookup began one.
+    """
+
+    __slots__ = ("_topic",)
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+
+    def load(self, argument: tuple[int, int]) -> None:
+        """Another broker takes the topic after a crash; no effect when it was loaded meanwhile."""
+        topic, (epoch, cause) = self._topic, argument
+        present = topic.cluster.topics.get(topic.name) is topic
+        if epoch == topic.epoch and not topic.loaded and topic.cluster.up and present:
+            topic.load(cause)
+
+    def load_for_clients(self, argument: tuple[int, int]) -> None:
+        """The load that a client's lookup began is over; clients that waited for it are connected."""
+        self.load(argument)
+        topic = self._topic
+        if topic.loaded and topic.epoch == argument[0] + 1:
+            for name in sorted(topic.runtime.consumers):
+                topic.runtime.consumers[name].topic_loaded(topic.cluster.name, topic.base, topic.loaded_seq)
+
 
 _STORED = CODE["message.stored"]
 

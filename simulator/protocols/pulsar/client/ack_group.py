@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.kernel.named_tuples import new_tuple
 from simulator.kernel.random import draw, stream_key
-from simulator.protocols.pulsar.client.delivery import Delivery
-from simulator.protocols.pulsar.client.message_keys import Ack, MessageKey, Place
+from simulator.protocols.pulsar.client.deliveries import Ack, Delivery, MessageKey, Place
 from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 

@@ -8,33 +8,366 @@ aside and acknowledged later. `epoch` counts starts: an event of an earlier star
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyroaring import BitMap
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.named_tuples import new_tuple
-from simulator.kernel.random import stream_key
+from simulator.kernel.random import Shares, stream_key
 from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.client.ack_group import AckGroup
-from simulator.protocols.pulsar.client.delivery import Delivery
-from simulator.protocols.pulsar.client.delivery_time import MessagesInDelivery
-from simulator.protocols.pulsar.client.held_messages import HeldMessages
-from simulator.protocols.pulsar.client.message_keys import MessageKey
-from simulator.protocols.pulsar.client.redelivery import RedeliveryRequests
-from simulator.protocols.pulsar.client.selections import ACKNOWLEDGED, HELD, NEGATIVE, Selections
+from simulator.protocols.pulsar.client.deliveries import Delivery, MessageKey, MessagesInDelivery
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.lookup.resolving import first_cluster, resolver_for
+from simulator.protocols.pulsar.lookup.service import first_cluster, resolver_for
+from simulator.protocols.pulsar.markers.entries import EPOCH_MS
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
-from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
+from simulator.protocols.pulsar.shadow.source import CONSUME, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.client.deliveries import Place
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
+
+
+class HeldMessages:
+    """The held messages of one consumer.
+
+    `serials`: by message the serial number of its hold. A timer of an earlier hold is ignored.
+
+    The messages that an application holds: processed, acknowledged later by a timer or an operator.
+    """
+
+    __slots__ = ("_consumer", "count", "serials")
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.serials: dict[MessageKey, int] = {}
+        self.count = 0  # holds begun so far
+
+    def hold(self, delivery: Delivery, held_us: int) -> None:
+        """Hold a processed message for a time; NULL: until an operator releases it."""
+        consumer, (_received, cause, key, about) = self._consumer, delivery
+        runtime = consumer.runtime
+        self.count += 1
+        # of several copies the first one's time counts: its ack covers all
+        self.serials.setdefault(key, self.count)
+        consumer.last_seq = runtime.emit((HELD, runtime.now_us, cause, *about, held_us))
+        if held_us != NULL:
+            runtime.schedule(
+                runtime.now_us + held_us, consumer.rank, self.hold_over, (consumer.epoch, key, self.count)
+            )
+
+    def hold_over(self, argument: tuple[int, MessageKey, int]) -> None:
+        """The held message is acknowledged now."""
+        epoch, key, serial = argument
+        if epoch == self._consumer.epoch and self.serials.get(key) == serial:
+            self.release(key)
+            self._consumer.close_if_done()
+
+    def release(self, key: MessageKey) -> None:
+        """Acknowledge a held message now, even if its redelivery has been requested meanwhile.
+
+        A message that a cumulative ack has covered meanwhile is ignored.
+        """
+        delivery = self._consumer.unacked.get(key) or self._consumer.redelivery.requested.get(key)
+        if self.serials.pop(key, None) is not None and delivery is not None:
+            self._consumer.acknowledge(delivery)
+
+    def messages(self) -> dict[MessageKey, int]:
+        """The number of each message that the application holds."""
+        consumer = self._consumer
+        return {
+            key: (consumer.unacked.get(key) or consumer.redelivery.requested[key]).received.message
+            for key in self.serials
+        }
+
+
+# --- selections of the messages that an application holds or negatively acks: by name, or by a share
+
+
+ACKNOWLEDGED = CODE["message.acknowledged"]
+HELD, NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
+EVERY_MESSAGE = range(1 << 62)
+"""Every message is a candidate when messages are selected by name."""
+
+
+class Selected(NamedTuple):
+    """Messages to hold or to negatively ack: by name (producer, sequence id), and by a share of all.
+
+    `for_us`: how long they are held (None: until released).
+    """
+
+    named: frozenset[tuple[str, int]]
+    shares: Shares
+    for_us: int | None
+
+
+class Selections:
+    """The messages that a consumer's application does not acknowledge at once.
+
+    `candidates`: the messages that a selection may contain, for one look-up each. None: there is no
+    selection.
+    """
+
+    __slots__ = ("candidates", "_negatively_acknowledged", "_runtime", "_spec", "holds", "negatives")
+
+    def __init__(self, runtime: Pulsar, spec: ConsumerSpec, negatively_acknowledged: BitMap) -> None:
+        """`negatively_acknowledged`: numbers of messages, kept up to date by their owner."""
+        self._runtime = runtime
+        self._spec = spec
+        self._negatively_acknowledged = negatively_acknowledged
+        self.candidates: Shares | range | None = None
+        self.holds: list[Selected] = []
+        self.negatives: list[Selected] = []
+        if spec.hold:
+            self.hold(spec.hold.messages, spec.hold.share_millionths, spec.hold.for_us)
+        if spec.negative_acknowledge:
+            chosen = spec.negative_acknowledge
+            self.negatives.append(self._selected("negative", chosen.messages, chosen.share_millionths, None))
+            self._note_candidates()
+
+    def hold(self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None) -> None:
+        """From now on hold these messages, and a share of all, for a time (None: until released)."""
+        self.holds.append(self._selected("hold", messages, share_millionths, for_us))
+        self._note_candidates()
+
+    def hold_no_more(self) -> None:
+        """Hold no further messages."""
+        self.holds = []
+        self._note_candidates()
+
+    def choice(self, message: int) -> tuple[int, int]:
+        """How a processed message is treated: the type of its row, and for how long it is held.
+
+        NULL: until an operator releases it, or not at all. A message is negatively acked once.
+        """
+        if self.candidates is not None and message in self.candidates:
+            if self._first(self.negatives, message) and message not in self._negatively_acknowledged:
+                return NEGATIVE, NULL
+            if hold := self._first(self.holds, message):
+                return HELD, NULL if hold.for_us is None else hold.for_us
+        return ACKNOWLEDGED, NULL
+
+    def _selected(
+        self, stream: str, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None
+    ) -> Selected:
+        key = stream_key(self._runtime.seed, f"{stream}/{self._spec.subscription}")
+        return Selected(frozenset(messages), Shares((key, share_millionths)), for_us)
+
+    def _first(self, selections: list[Selected], message: int) -> Selected | None:
+        """The first selection that the message is in, by its own draw or by name."""
+        runtime = self._runtime
+        for selection in selections:
+            if message in selection.shares:
+                return selection
+            if selection.named:
+                messages = runtime.messages
+                producer = runtime.trace.names[messages.producer[message]]
+                if (producer, messages.sequence_id[message]) in selection.named:
+                    return selection
+        return None
+
+    def _note_candidates(self) -> None:
+        selections = [*self.negatives, *self.holds]
+        if not selections:
+            self.candidates = None
+        elif any(selection.named for selection in selections):
+            self.candidates = EVERY_MESSAGE
+        else:
+            self.candidates = Shares.any_of(selection.shares for selection in selections)
+
+
+# --- how a consumer requests redelivery: negative acks and ack timeouts, and when requests are sent
+#
+# Rules: in Shared and Key_Shared, single messages are requested, each at its instant. Otherwise a request
+# covers everything unacknowledged, so the number of requests matters. Earlier deliveries do not time out
+# after it, because everything is redelivered (UnAckedMessageTracker.clear).
+#
+# When the client sends these requests depends on its release (option `negativeAckTracker`). Since PIP-393 a
+# negative ack is due after the delay, and its due time in epoch milliseconds loses its lowest
+# `negativeAckPrecisionBitCnt` bits. The client's timer runs out a delay after the first negative ack, then
+# at the earliest due time, and each time sends one request for all that is due (`NegativeAcksTracker.add`,
+# `triggerRedelivery`). Before, the client worked in rounds, three in a delay.
+
+
+_ROUNDS_IN_A_DELAY = 3
+BITMAP, ROUNDS = "bitmap", "rounds"
+"""The client's tracker: since PIP-393, and before."""
+_ONE_BY_ONE = ("Shared", "Key_Shared")
+
+
+class Rounds(NamedTuple):
+    """The rounds of one topic since the first pending negative ack.
+
+    `number`: of the last one. `waiting`: by entry when its redelivery is due, its delivery, and the row of
+    the negative ack.
+    """
+
+    begun_us: int
+    number: int
+    waiting: dict[int, tuple[int, Delivery, int]]
+
+
+class RedeliveryRequests:
+    """The redelivery requests of one consumer.
+
+    `requested`: redelivery requested, not yet received. A cumulative ack or the end of a hold covers such a
+    message, too. `negatively_acknowledged`: numbers of messages.
+    """
+
+    __slots__ = (
+        "_consumer",
+        "_due",
+        "_rounds",
+        "_tracker",
+        "_untimed",
+        "negatively_acknowledged",
+        "requested",
+    )
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.requested: dict[MessageKey, Delivery] = {}
+        self.negatively_acknowledged = BitMap()
+        self._untimed: dict[Place, int] = {}  # deliveries before this row no longer time out
+        self._rounds: dict[Place, Rounds] = {}
+        self._tracker = consumer.runtime.option("negativeAckTracker")
+        # by topic, and by due time in epoch ms, the newest negative ack; a timer runs while any is due
+        self._due: dict[Place, dict[int, tuple[Delivery, int]]] = {}
+
+    def clear(self) -> None:
+        """The process was killed."""
+        self.requested.clear()
+        self._rounds.clear()
+        self._due.clear()
+
+    def expect_ack(self, key: MessageKey, seq: int) -> None:
+        """The application received the message by row `seq`: check later whether it was acknowledged."""
+        consumer = self._consumer
+        due_us = consumer.runtime.now_us + consumer.spec.ack_timeout_us
+        consumer.runtime.schedule(due_us, consumer.rank, self.ack_timed_out, (consumer.epoch, key, seq))
+
+    def ack_timed_out(self, argument: tuple[int, MessageKey, int]) -> None:
+        """ackTimeout passed: request redelivery, if it is still unacknowledged."""
+        epoch, key, seq = argument
+        delivery = self._consumer.unacked.get(key)
+        if (
+            epoch == self._consumer.epoch
+            and delivery is not None
+            and delivery.seq == seq
+            and seq >= self._untimed.get(key.place, 0)
+        ):
+            self._request(delivery, seq)
+            self._consumer.close_if_done()
+
+    def negatively_acknowledge(self, delivery: Delivery, cause: int) -> None:
+        """The application negatively acks it; the client requests it after negativeAckRedeliveryDelay."""
+        consumer, (received, _delivered_seq, key, about) = self._consumer, delivery
+        runtime = consumer.runtime
+        seq = consumer.last_seq = runtime.emit((NEGATIVE, runtime.now_us, cause, *about))
+        self.negatively_acknowledged.add(received.message)
+        self._note_requested(key)
+        due_us = runtime.now_us + consumer.spec.redelivery_delay_us
+        if received.session.subscription.type in _ONE_BY_ONE:
+            runtime.schedule(due_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
+        elif self._tracker == BITMAP:
+            self._request_when_due(delivery, seq, due_us)
+        else:
+            self._request_in_round(delivery, seq, due_us)
+
+    def delay_over(self, argument: tuple[int, Delivery, int]) -> None:
+        """Request redelivery of a negatively acknowledged message."""
+        epoch, delivery, seq = argument
+        if epoch == self._consumer.epoch:
+            self._request(delivery, seq)
+
+    def _request_when_due(self, delivery: Delivery, seq: int, due_us: int) -> None:
+        """Add a negative ack at its due time, and start the topic's timer if it does not run."""
+        consumer, place = self._consumer, delivery.key.place
+        bits = consumer.spec.negative_ack_precision_bits
+        due_ms = (EPOCH_MS + due_us // 1000) >> bits << bits
+        starts = place not in self._due
+        self._due.setdefault(place, {})[due_ms] = (delivery, seq)
+        if starts:
+            consumer.runtime.schedule(due_us, consumer.rank, self.timer_over, (consumer.epoch, place))
+
+    def timer_over(self, argument: tuple[int, Place]) -> None:
+        """Send one request for all that is due, and start the timer for the next due time."""
+        epoch, place = argument
+        consumer = self._consumer
+        if epoch != consumer.epoch:
+            return
+        pending, now_us = self._due[place], consumer.runtime.now_us
+        now_ms = EPOCH_MS + now_us // 1000
+        over = sorted(due_ms for due_ms in pending if due_ms <= now_ms)
+        requests = [pending.pop(due_ms) for due_ms in over]
+        if pending:
+            next_us = now_us + (min(pending) - now_ms) * 1000
+            consumer.runtime.schedule(next_us, consumer.rank, self.timer_over, argument)
+        else:
+            del self._due[place]
+        if requests:
+            self._request(*requests[-1])
+
+    def _request_in_round(self, delivery: Delivery, seq: int, due_us: int) -> None:
+        """Add a delivery to the first round in which it is due.
+
+        Rounds run from the first negative ack until none is pending.
+        """
+        place, index, _batch_index = delivery.key
+        rounds = self._rounds.setdefault(place, Rounds(self._consumer.runtime.now_us, 0, {}))
+        rounds.waiting[index] = (due_us, delivery, seq)
+        if len(rounds.waiting) == 1 and not rounds.number:
+            self._next_round(place)
+
+    def _next_round(self, place: Place) -> None:
+        consumer, (begun_us, number, waiting) = self._consumer, self._rounds[place]
+        self._rounds[place] = Rounds(begun_us, number + 1, waiting)
+        consumer.runtime.schedule(
+            begun_us - (-consumer.spec.redelivery_delay_us * (number + 1) // _ROUNDS_IN_A_DELAY),
+            consumer.rank,
+            self.round_due,
+            (consumer.epoch, place),
+        )
+
+    def round_due(self, argument: tuple[int, Place]) -> None:
+        """Send one request for all deliveries that are due by now."""
+        epoch, place = argument
+        if epoch != self._consumer.epoch:
+            return
+        waiting, now_us = self._rounds[place].waiting, self._consumer.runtime.now_us
+        due = [index for index, (due_us, _delivery, _seq) in waiting.items() if due_us <= now_us]
+        requests = [waiting.pop(index) for index in due]
+        if waiting:
+            self._next_round(place)
+        else:
+            del self._rounds[place]
+        if requests:
+            _due_us, delivery, seq = requests[-1]
+            self._request(delivery, seq)
+
+    def _note_requested(self, key: MessageKey) -> None:
+        consumer = self._consumer
+        delivery = consumer.unacked.pop(key, None)
+        if delivery is not None and (
+            consumer.spec.acknowledge == "cumulative" or key in consumer.held.serials
+        ):
+            self.requested[key] = delivery
+
+    def _request(self, delivery: Delivery, cause: int) -> None:
+        key = delivery.key
+        session = self._consumer.sessions.get(key.place)
+        if session is not None:
+            self._note_requested(key)
+            if session.subscription.type not in _ONE_BY_ONE:
+                self._untimed[key.place] = self._consumer.runtime.seq
+            session.subscription.dispatcher.redeliver(session, [key.index], cause)
+
 
 _DELIVERED = CODE["message.delivered"]
 WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (

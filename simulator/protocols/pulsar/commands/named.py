@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.broker.cluster import LOST
-from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
+from simulator.protocols.pulsar.broker.dispatch import full_topic_name
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import base_of
 from simulator.scenarios.problems import suggestion

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.commands.named import cluster_up, topic_here
-from simulator.protocols.pulsar.creation import schema_registry
-from simulator.protocols.pulsar.creation.schema_compatibility import same
+from simulator.protocols.pulsar.creation import schemas
+from simulator.protocols.pulsar.creation.schemas import same
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
 
@@ -29,34 +29,34 @@ def upload_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.upload: an operator may always register; it must still be compatible."""
     cluster, base, schema = topic_here(runtime, arguments), arguments["topic"], arguments["schema"]
     _has_schemas_of_its_own(cluster, base)
-    refused = schema_registry.why_refused(cluster, base, _declared(runtime, schema), schema_registry.PERSON)
+    refused = schemas.why_refused(cluster, base, _declared(runtime, schema), schemas.PERSON)
     if refused is not None:
         raise CommandError(
             "409", refused[1], "make it compatible with the versions before, or change the strategy"
         )
-    schema_registry.offer(cluster, base, schema, schema_registry.PERSON, begin(code="200"))
+    schemas.offer(cluster, base, schema, schemas.PERSON, begin(code="200"))
 
 
 def delete_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.delete."""
     cluster, base = topic_here(runtime, arguments), arguments["topic"]
     _has_schemas_of_its_own(cluster, base)
-    count = len(schema_registry.versions(cluster, base))
+    count = len(schemas.versions(cluster, base))
     if not count:
         raise CommandError(
             "404", f"{base} has no schema in {cluster.name}", "upload one, or let a producer register its own"
         )
     cause = begin(code="200")
-    schema_registry.forget(cluster, base)
+    schemas.forget(cluster, base)
     runtime.note("schema.deleted", cause, cluster.number, base, count)
 
 
 def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:
-    if schema_registry.owner(cluster, base) != base:
+    if schemas.owner(cluster, base) != base:
         raise CommandError(
             "NotAllowed",
             f"shadow topic {base} has its source's schemas",
-            f"name {schema_registry.owner(cluster, base)}",
+            f"name {schemas.owner(cluster, base)}",
         )
 
 
@@ -103,7 +103,7 @@ def _schemas(runtime: Pulsar, arguments: dict) -> list:
             f"topic {arguments['topic']} does not exist in {cluster.name}",
             "name a topic that is there",
         )
-    return schema_registry.versions(cluster, arguments["topic"])
+    return schemas.versions(cluster, arguments["topic"])
 
 
 HANDLERS: dict[str, Handler] = {

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.commands.named import cluster_up
 from simulator.protocols.pulsar.commands.topic_shapes import refuse_in_use
 from simulator.protocols.pulsar.creation import catalogue
-from simulator.protocols.pulsar.shadow import addresses
-from simulator.protocols.pulsar.shadow.authorisation import SHADOW_TOPIC, refusal
-from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
+from simulator.protocols.pulsar.shadow import reads
+from simulator.protocols.pulsar.shadow.source import NO_SHADOWS, SHADOW_TOPIC, ShadowList, refusal
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 # --- the list of shadow topics
 
 
-def _named(text: str) -> addresses.Address:
-    address = addresses.parse(text)
+def _named(text: str) -> reads.Address:
+    address = reads.parse(text)
     if address is None:
         raise CommandError(
             "403", f'"{text}" is not a topic name', "write a name, or persistent://tenant/namespace/name"

@@ -8,7 +8,7 @@ from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
-from simulator.protocols.pulsar.shadow.connecting import STARTED
+from simulator.protocols.pulsar.shadow.replicator import STARTED
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.commands.named import at_a_broker, broker_of, topics_of
-from simulator.protocols.pulsar.shadow.storage import NO_DRIVER, driver_of
+from simulator.protocols.pulsar.shadow.reads import NO_DRIVER, driver_of
 from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.creation import auto_creation, schema_registry
+from simulator.protocols.pulsar.creation import catalogue, schemas
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def find_topic(client: Producer | Consumer, cluster: Cluster, base: str, cause: int) -> int:
     """Create a missing topic or record the refusal; returns its partitions (0: plain, or missing)."""
     if cluster.up and cluster.shape(base) is None:
-        why = auto_creation.ask(cluster, base, client.number, cause)
+        why = catalogue.ask(cluster, base, client.number, cause)
         if why is not None and why != client.refusal:
             cluster.runtime.note(
                 "topic.creation-refused",
@@ -69,13 +69,13 @@ def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cau
     if not cluster.up or cluster.shape(base) is None:
         return None
     if schema is None:
-        why = schema_registry.admit_without_schema(cluster, base)
+        why = schemas.admit_without_schema(cluster, base)
         refused = None if why is None else ("none-given", why)
     else:
-        declared = schema_registry.book_of(cluster.runtime).declared[schema]
-        refused = schema_registry.why_refused(cluster, base, declared, schema_registry.PRODUCER)
+        declared = schemas.book_of(cluster.runtime).declared[schema]
+        refused = schemas.why_refused(cluster, base, declared, schemas.PRODUCER)
     if refused is None and schema is not None:
-        schema_registry.offer(cluster, base, schema, schema_registry.PRODUCER, cause, client=producer.number)
+        schemas.offer(cluster, base, schema, schemas.PRODUCER, cause, client=producer.number)
     if refused is not None and refused != producer.schema_refusal:
         cluster.runtime.note(
             "schema.refused",
@@ -102,8 +102,8 @@ def refuses_reader(consumer: Consumer, topic: Topic, schema: str, cause: int) ->
             for one in runtime.producers.values()
         )
     )
-    why = schema_registry.admit_consumer(cluster, topic.base, schema, cause, consumer.number, active)
-    if why is not None and (active or schema_registry.versions(cluster, topic.base)):
+    why = schemas.admit_consumer(cluster, topic.base, schema, cause, consumer.number, active)
+    if why is not None and (active or schemas.versions(cluster, topic.base)):
         runtime.note(
             "schema.refused",
             cause,

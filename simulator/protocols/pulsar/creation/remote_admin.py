@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import Handler
-from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
+from simulator.protocols.pulsar.broker.dispatch import full_topic_name
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies
 from simulator.protocols.pulsar.creation.policies import GLOBAL

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
+from simulator.protocols.pulsar.broker.dispatch import full_topic_name
 from simulator.protocols.pulsar.creation import policies
 from simulator.protocols.pulsar.creation.remote_admin import why_silent
 from simulator.scenarios.commands import CommandError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.creation import clients
-from simulator.protocols.pulsar.lookup.resolving import resolver_for
+from simulator.protocols.pulsar.lookup.service import resolver_for
 from simulator.protocols.pulsar.migration.blue_green import in_green
 from simulator.trace.registry import NULL
 

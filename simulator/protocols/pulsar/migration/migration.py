@@ -8,22 +8,39 @@ would be lost by it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Handler
-from simulator.protocols.pulsar.lookup import client_locations
+from simulator.protocols.pulsar.lookup import service
 from simulator.protocols.pulsar.migration import run as machine
-from simulator.protocols.pulsar.migration import step_registry
-from simulator.protocols.pulsar.migration.draining import Draining
 from simulator.protocols.pulsar.migration.run import (
+    ACKNOWLEDGEMENT_SYNC,
+    BLUE_GREEN,
     CLEAN_UP,
     ENDED,
+    METADATA,
+    NONE,
+    PROGRESS,
     ROLLING_BACK,
     RUNNING,
+    SNAPSHOTS,
+    SWITCH,
+    TOPIC_DATA,
     UNDOING,
     WAITING,
     Effect,
     Run,
+)
+from simulator.protocols.pulsar.migration.steps import (
+    AcknowledgementSync,
+    CleanUp,
+    Draining,
+    Metadata,
+    Nothing,
+    Snapshots,
+    Switching,
+    TopicData,
 )
 from simulator.protocols.pulsar.ranks import MIGRATION, rank
 
@@ -31,6 +48,51 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.work import Condition, Work
     from simulator.protocols.pulsar.pulsar import Pulsar
+
+
+# --- the work of each step of a migration, by strategy
+
+
+_PROGRESS_STEPS = {
+    ACKNOWLEDGEMENT_SYNC: AcknowledgementSync,
+    SNAPSHOTS: Snapshots,
+    NONE: Nothing,
+    BLUE_GREEN: Nothing,
+}
+
+
+@dataclass(frozen=True)
+class Works:
+    """The work of every step of one migration."""
+
+    metadata: Metadata
+    topic_data: TopicData
+    progress: Nothing
+    switch: Draining | Switching
+    clean_up: CleanUp
+
+    def of(self, step: str) -> Work:
+        """The work of a step, by its name."""
+        return {
+            METADATA: self.metadata,
+            TOPIC_DATA: self.topic_data,
+            PROGRESS: self.progress,
+            SWITCH: self.switch,
+            CLEAN_UP: self.clean_up,
+        }[step]
+
+
+def works(migration: Migration) -> Works:
+    """The work of every step."""
+    strategy = migration.run.strategy
+    return Works(
+        Metadata(migration),
+        TopicData(migration),
+        _PROGRESS_STEPS[strategy](migration),
+        Draining(migration) if strategy == BLUE_GREEN else Switching(migration),
+        CleanUp(migration),
+    )
+
 
 LOOK_EVERY_US = 100_000
 """Interval of the progress checks."""
@@ -53,10 +115,10 @@ class Migration:
         self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
         self.bases = [
             name
-            for name in client_locations.bases_of(runtime, tenant)
+            for name in service.bases_of(runtime, tenant)
             if runtime.scenario.topics[name].shadow_of is None
         ]
-        self.works = step_registry.works(self)
+        self.works = works(self)
         self.life = 0  # counts begins, pauses and resumes: an event of an earlier one is stale
         self.forced = False
         self.seq = -1
@@ -74,11 +136,11 @@ class Migration:
 
     def clients_in(self, cluster: str) -> list[str]:
         """Its producers and consumers that are connected to the cluster, sorted."""
-        return client_locations.clients_in(self.runtime, self.bases, cluster)
+        return service.clients_in(self.runtime, self.bases, cluster)
 
     def followers(self) -> list[str]:
         """Its running clients that follow the LookupService, sorted."""
-        return client_locations.followers(self.runtime, self.bases)
+        return service.followers(self.runtime, self.bases)
 
     # --- requests of an operator
 

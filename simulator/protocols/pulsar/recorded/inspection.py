@@ -16,8 +16,7 @@ from simulator.protocols.pulsar.markers.entries import REQUEST, SNAPSHOT, UPDATE
 from simulator.protocols.pulsar.views.inspection import MARKER_KIND, ORIGIN_KIND, described_marker
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.recorded.model import RecordedReplicator
-    from simulator.protocols.pulsar.recorded.state import RecordedState
+    from simulator.protocols.pulsar.recorded.recording import RecordedReplicator, RecordedState
     from simulator.trace.trace import Trace
     from simulator.world import World
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.protocols.pulsar.summary_sections.creation import together
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.recorded.model import RecordedReplicator
-    from simulator.protocols.pulsar.recorded.state import RecordedState
+    from simulator.protocols.pulsar.recorded.recording import RecordedReplicator, RecordedState
     from simulator.world import World
 
 

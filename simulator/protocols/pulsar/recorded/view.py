@@ -18,15 +18,15 @@ from simulator.protocols.pulsar.views.view import (
 from simulator.system.links import shown
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.recorded.model import (
+    from simulator.protocols.pulsar.recorded.recording import (
         RecordedConsumer,
         RecordedController,
         RecordedProducer,
         RecordedReplicator,
+        RecordedState,
         RecordedSubscription,
         RecordedTopic,
     )
-    from simulator.protocols.pulsar.recorded.state import RecordedState
     from simulator.world import World
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from simulator.kernel.random import draw
 from simulator.protocols.pulsar.client import backoff
-from simulator.protocols.pulsar.creation.start_check import CREATE, START, Verdict
+from simulator.protocols.pulsar.creation.replicator_start import CREATE, START, Verdict
 
 DISCONNECTED, STARTING, STARTED, REMOVED = "disconnected", "starting", "started", "removed"
 CONNECTION_MOVES: dict[str, dict[str, str]] = {

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from simulator.kernel.random import stream_key
 from simulator.log.border import Border
 from simulator.log.cursors import Cursor
-from simulator.protocols.pulsar.creation import replicated_schemas, replicator_start
-from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
+from simulator.protocols.pulsar.creation import replicator_start, schemas
+from simulator.protocols.pulsar.creation.schemas import ReplicatedSchemas
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
 from simulator.protocols.pulsar.replication import connecting, tail_reading
@@ -32,7 +32,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.creation.start_check import Outcome
+    from simulator.protocols.pulsar.creation.replicator_start import Outcome
 
 _REPLICATED = CODE["message.replicated"]
 
@@ -373,7 +373,7 @@ class Replicator:
         ):
             self.receipts.acknowledge(index)
             return True
-        if runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
+        if runtime.schemas is not None and schemas.holds_back(self, index, record):
             return False
         count = messages.batch[record]
         ledger, entry = topic.log.position(index)
@@ -526,8 +526,8 @@ class Replicator:
 
     def register_schema(self, argument: tuple[int, int, str]) -> None:
         """The request to register a schema that the next entry needs reaches the peer."""
-        replicated_schemas.register(self, *argument)
+        schemas.register(self, *argument)
 
     def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
         """Its response: continue, or stop until the next connection."""
-        replicated_schemas.answered(self, *argument)
+        schemas.answered(self, *argument)

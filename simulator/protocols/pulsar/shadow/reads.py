@@ -9,14 +9,240 @@ waits and retries after 15 s, 30 s, then every minute (dispatcherReadFailureBack
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import BEFORE_FIRST, Ledger, TopicLog
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+
+
+# --- topic names in admin requests: `orders` or `persistent://tenant/namespace/orders`
+#
+# Rules: a bare name is persistent and in the namespace that the scenario gives it. Whether such a topic
+# exists is checked separately.
+
+
+_PART = "[a-z0-9][a-z0-9-]*"
+_FULL = re.compile(rf"(?:(persistent|non-persistent)://({_PART}/{_PART})/)?({_PART})")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A parsed topic name; with `namespace` None it is in that of the scenario's topic of this name."""
+
+    name: str
+    persistent: bool = True
+    namespace: str | None = None
+
+    def names_in(self, cluster: Cluster) -> bool:
+        """Whether the cluster has a topic of this address."""
+        spec = cluster.runtime.scenario.topics.get(self.name)
+        if not self.persistent or spec is None or self.namespace not in (None, spec.namespace):
+            return False
+        return cluster.shape(self.name) is not None
+
+
+def parse(text: str) -> Address | None:
+    """The address in a text; None when it is not one."""
+    match = _FULL.fullmatch(text)
+    if match is None:
+        return None
+    domain, namespace, name = match.groups()
+    return Address(name, domain != "non-persistent", namespace)
+
+
+class ShadowLog:
+    """A view with the reading side of `TopicLog`.
+
+    `confirmed` is the last confirmed entry as (ledger, entry).
+
+    A shadow topic's view of its source's log: the same entries up to its own last confirmed entry.
+
+    Rules: it stores nothing and copies nothing. Positions and indices are the source's, so cursors mean the
+    same entry in both. Its list of ledgers is what it last read of the source's metadata. Closed ledgers are
+    the source's own objects. The last one, which may be open, extends to the last announced entry. The last
+    confirmed entry may move back (`ShadowManagedLedgerImpl`).
+    """
+
+    __slots__ = ("source", "ledgers", "length", "first_kept", "confirmed", "current")
+
+    def __init__(self, source: TopicLog) -> None:
+        self.source = source
+        self.ledgers: list[Ledger] = []
+        self.length = 0
+        self.first_kept = 0
+        self.confirmed = (BEFORE_FIRST, BEFORE_FIRST)
+        self.current: Ledger | None = None  # the source's last ledger, opened for reading only
+
+    @property
+    def opened(self) -> Ledger:
+        """The source's last ledger, as opened by a loaded shadow."""
+        assert self.current is not None, "a shadow is loaded with the ledgers of its source"
+        return self.current
+
+    # --- the list of ledgers and the last confirmed entry
+
+    def read_ledgers(self) -> list[Ledger]:
+        """Read the source's list of ledgers; returns the removed ones, oldest first.
+
+        A last ledger that is new is opened with no entry confirmed.
+        """
+        known = self.source.ledgers
+        first = known[0]
+        gone = [ledger for ledger in self.ledgers if ledger.id < first.id]
+        last = known[-1]
+        if self.current is None or self.current.id != last.id:
+            self.current = Ledger(last.id, last.first_index, last.opened_us)
+        self.ledgers = [ledger for ledger in known[:-1] if ledger.entries]
+        self.ledgers.append(self.current)
+        return gone
+
+    def drop_below(self, index: int) -> None:
+        """Entries before `index` are no longer in any ledger of the list."""
+        self.first_kept = index
+        self.length = max(self.length, index)
+
+    def confirm(self, ledger_id: int, entry: int) -> None:
+        """Set the last confirmed entry, which may also move back."""
+        self.confirmed = (ledger_id, entry)
+        self.length = max(self.source.index_of(ledger_id, entry) + 1, self.first_kept)
+        if self.current is not None:
+            self.current.entries = max(0, self.length - self.current.first_index)
+
+    def last_of_nonempty(self, entries_of_last: int) -> tuple[int, int]:
+        """The last entry of the last nonempty ledger, if the open one has `entries_of_last` entries."""
+        if entries_of_last or len(self.ledgers) == 1:
+            return self.opened.id, entries_of_last - 1
+        ledger = self.ledgers[-2]
+        return ledger.id, ledger.entries - 1
+
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        """The last confirmed entry as a topic prints it.
+
+        It is `L:-1` of the newest ledger when its own ledger was deleted.
+        """
+        if self.ledgers and self.confirmed[0] < self.ledgers[0].id:
+            return self.opened.id, BEFORE_FIRST
+        return self.confirmed
+
+    # --- positions of the source
+
+    @property
+    def records(self) -> SharedColumn:
+        """The records of the entries."""
+        return self.source.records
+
+    def record(self, index: int) -> int:
+        """The record of entry `index`."""
+        return self.source.record(index)
+
+    def position(self, index: int) -> tuple[int, int]:
+        """See `TopicLog.position`."""
+        return self.source.position(index)
+
+    def span(self, index: int) -> tuple[int, int, int]:
+        """See `TopicLog.span`."""
+        return self.source.span(index)
+
+    def index_of(self, ledger_id: int, entry: int) -> int:
+        """See `TopicLog.index_of`."""
+        return self.source.index_of(ledger_id, entry)
+
+    def text(self, index: int) -> str:
+        """See `TopicLog.text`."""
+        return self.source.text(index)
+
+    # --- branches: the source's log handles the columns
+
+    def depart(self) -> None:
+        """It has no columns that grow."""
+
+    def share(self, other: ShadowLog) -> None:
+        """It has no columns to share."""
+
+
+# --- where a topic's ledgers are stored: in the bookies, offloaded to tiered storage, or deleted
+#
+# Rules: only the topic that writes the ledgers offloads or deletes them. Its shadows read them. A broker
+# with the same offload driver reads an offloaded ledger from the offloaded copy first (Pulsar's default,
+# tiered storage first). Others read the bookies until it is deleted there.
+
+
+NO_DRIVER, OFFLOADER = "none", "offloader"
+DRIVER = "managedLedgerOffloadDriver"
+
+
+def driver_of(topic: Topic) -> str:
+    """The offload driver that a topic's broker uses for it."""
+    return topic.cluster.setting(DRIVER, topic)
+
+
+class Storage:
+    """The ledgers of one topic by id."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.offloaded: dict[int, str] = {}  # ledger -> driver that wrote the copy
+        self.gone_from_bookies: dict[int, str] = {}  # ledger -> what deleted it
+
+    def place_of(self, index: int, reader: Topic) -> str:
+        """Where `reader` can read an entry: "bookies" or "offload", otherwise why it cannot."""
+        if index < self.topic.log.first_kept:
+            return "ledger-deleted"
+        if not self.offloaded and not self.gone_from_bookies:
+            return "bookies"
+        ledger = self.topic.log.position(index)[0]
+        driver = self.offloaded.get(ledger)
+        if driver is not None and driver == driver_of(reader):
+            return "offload"
+        if ledger not in self.gone_from_bookies:
+            return "bookies"
+        return "ledger-deleted" if driver is None else "offload-driver"
+
+    def offload(self, ledgers: list[Ledger], driver: str, delete: bool, cause: int) -> bool:
+        """Copy closed ledgers by `driver`, and with `delete` delete them from the bookies.
+
+        Returns True when anything changed.
+        """
+        topic, changed = self.topic, False
+        for ledger in ledgers:
+            if ledger.id not in self.offloaded:
+                self.offloaded[ledger.id] = driver
+                topic.runtime.note(
+                    "ledger.offloaded",
+                    cause,
+                    topic.cluster.number,
+                    topic.number,
+                    ledger.id,
+                    ledger.entries,
+                    driver,
+                )
+                changed = True
+            if delete and ledger.id not in self.gone_from_bookies:
+                self.delete(ledger, OFFLOADER, cause)
+                changed = True
+        return changed
+
+    def delete(self, ledger: Ledger, by: str, cause: int) -> None:
+        """Delete a ledger's entries from the bookies.
+
+        `by` is what deleted them: the offloader, or a shadow that should not have.
+        """
+        self.gone_from_bookies[ledger.id] = by
+        topic = self.topic
+        topic.runtime.note(
+            "ledger.deleted", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries, by
+        )
+
 
 _MILLISECOND_US = 1_000
 RETRY_FIRST_US, RETRY_MAX_US = 15_000_000, 60_000_000

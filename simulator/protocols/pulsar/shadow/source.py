@@ -8,16 +8,32 @@ already is stale (PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.protocols.pulsar.shadow.reads import Storage
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator, as_shadow
-from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS
-from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+    from simulator.scenarios.model import Scenario
+
+
+class ShadowList(NamedTuple):
+    """The list of one topic's shadow topics.
+
+    It has their names, and until when its last change is being written.
+
+    The list of a topic's shadow topics, a policy of the topic in its own cluster (PIP-180).
+    """
+
+    names: tuple[str, ...] = ()
+    busy_until_us: int = 0
+
+
+NO_SHADOWS = ShadowList()
+
 
 _SECOND_US = 1_000_000
 
@@ -174,3 +190,34 @@ class ShadowSource:
             else:
                 high = middle
         return low
+
+
+PRODUCE, CONSUME, SHADOW_TOPIC = "produce", "consume", "shadow_topic_policy"
+
+
+def refusal(scenario: Scenario, role: str | None, action: str, topic: str) -> str | None:
+    """Why a role may not perform an action on a topic, None when it may.
+
+    The permissions of roles: a small model of Pulsar's authorisation, sufficient for shadow topics.
+
+    Rules: a scenario without roles has authorisation off. With roles, a client acts as its role and needs the
+    permission on that topic. Permissions on a source give none on its shadows, nor the reverse. Setting a
+    source's list of shadow topics needs WRITE on the policy SHADOW_TOPIC of the source, which neither produce
+    nor consume gives. A command without a role is a superuser's.
+    """
+    if not scenario.roles:
+        return None
+    if role is None:
+        return f"a client without a role may not {_words(action)} {topic}"
+    spec = scenario.roles[role]
+    if spec.superuser or topic in getattr(spec, action):
+        return None
+    return f"role {role} may not {_words(action)} {topic}"
+
+
+def _words(action: str) -> str:
+    return (
+        "write policy SHADOW_TOPIC of"
+        if action == SHADOW_TOPIC
+        else action + (" to" if action == PRODUCE else " from")
+    )

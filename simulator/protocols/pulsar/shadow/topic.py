@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, cast
 from pyroaring import BitMap
 
 from simulator.protocols.pulsar.broker.topic import Topic
-from simulator.protocols.pulsar.shadow import losses
-from simulator.protocols.pulsar.shadow.log import ShadowLog
-from simulator.protocols.pulsar.shadow.reads import Reads
+from simulator.protocols.pulsar.shadow.reads import Reads, ShadowLog
 from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
@@ -24,7 +22,65 @@ if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
     from simulator.log.ledgers import TopicLog
     from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+
+
+# --- slow readers of a shadow lose messages that the source's retention deletes (#18731)
+#
+# Their cursors are moved past the deleted entries, and each loss is a row.
+
+
+UNREAD, UNACKNOWLEDGED = "unread", "unacknowledged"
+
+
+def push_cursors(topic: ShadowTopic, first_index: int, cause: int) -> None:
+    """Move cursors past the deleted ledgers below `first_index`, where reading continues."""
+    for subscription in topic.subscriptions.values():
+        if subscription.cursor.mark_delete < first_index - 1:
+            _note_lost(topic, subscription, first_index, cause)
+    topic.shadow_log.drop_below(first_index)
+    topic.reads.stuck = None
+    for audience in topic.audiences.values():
+        audience.pushed(first_index)
+    for subscription in topic.subscriptions.values():
+        if subscription.cursor.mark_delete < first_index - 1:
+            subscription.border.move(first_index - 1, topic.log.ledgers[0].id)
+        subscription.acknowledge_up_to(first_index - 1, "trim", cause)
+    topic.wake_dispatchers(cause)
+
+
+def _note_lost(topic: ShadowTopic, subscription: Subscription, first_index: int, cause: int) -> None:
+    runtime, cursor = topic.runtime, subscription.cursor
+    acknowledged, settled = runtime.acknowledged[subscription.name], runtime.settled[subscription.name]
+    lost = topic.lost.setdefault(subscription.name, BitMap())
+    messages = runtime.messages
+    for index, message, batch_index in retention.messages_between(topic, cursor.mark_delete + 1, first_index):
+        place = max(batch_index, 0)
+        remaining = cursor.batch_remaining(index, messages.batch[message - place])
+        if not remaining >> place & 1 or message in acknowledged or message in settled:
+            continue
+        lost.add(message)
+        delivered = message in runtime.delivered[subscription.name]
+        runtime.note(
+            "message.lost",
+            cause,
+            topic.cluster.number,
+            topic.number,
+            subscription.number,
+            messages.producer[message],
+            messages.sequence_id[message],
+            *topic.log.position(index),
+            batch_index,
+            UNACKNOWLEDGED if delivered else UNREAD,
+        )
+
+
+def lost_messages(topic: ShadowTopic, subscription: str) -> int:
+    """Number of messages that the source deleted and the subscription's application has not acked so far."""
+    lost = topic.lost.get(subscription)
+    return 0 if lost is None else len(lost - topic.runtime.acknowledged[subscription])
+
 
 Waiting = tuple["ShadowReplicator", int] | None
 """The sender of a position, and the entry's index in its log; None when a client sent it."""
@@ -190,7 +246,7 @@ class ShadowTopic(Topic):
     def _leave_deleted(self, cause: int) -> None:
         first_index = self.log.ledgers[0].first_index if self.log.ledgers else 0
         if first_index > self.log.first_kept:
-            losses.push_cursors(self, first_index, cause)
+            push_cursors(self, first_index, cause)
 
     # --- the last confirmed entry
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.admin.stats import oldest_pending_us
-from simulator.protocols.pulsar.creation import schema_registry
+from simulator.protocols.pulsar.creation import schemas
 from simulator.protocols.pulsar.summary_sections import start_checks
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def topics(run: World) -> dict[str, dict[str, Any]]:
 
 
 def _shape(runtime: Pulsar, cluster: str, base: str) -> dict[str, Any]:
-    versions = schema_registry.versions(runtime.clusters[cluster], base)
+    versions = schemas.versions(runtime.clusters[cluster], base)
     listed = [
         {"version": number, "schema": schema.name, "type": schema.type}
         for number, schema in enumerate(versions)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.shadow.losses import lost_messages
+from simulator.protocols.pulsar.shadow.topic import lost_messages
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.reads import Reads

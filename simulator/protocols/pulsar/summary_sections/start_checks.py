@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.creation.start_check import PASSED
+from simulator.protocols.pulsar.creation.replicator_start import PASSED
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.creation.start_check import Outcome
+    from simulator.protocols.pulsar.creation.replicator_start import Outcome
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.world import World
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.protocols.pulsar.creation import policies, schema_registry
+from simulator.protocols.pulsar.creation import policies, schemas
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.summary_sections.creation import figures, together
 from simulator.trace.registry import NULL
@@ -98,9 +98,7 @@ def _topic(cluster: Cluster, base: str) -> dict[str, Any]:
         "namespace": runtime.scenario.topics[base].namespace,
         "partitions": shape,
         "logs_only": stray,
-        "schemas": [schema.name for schema in schema_registry.versions(cluster, base)]
-        if shape is not None
-        else [],
+        "schemas": [schema.name for schema in schemas.versions(cluster, base)] if shape is not None else [],
         "list": list(policies.replication_list(runtime, cluster.name, base)),
         "list_of": "namespace" if own is None else "topic",
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.lookup import client_locations
+from simulator.protocols.pulsar.lookup import service
 from simulator.protocols.pulsar.migration import readiness
 from simulator.protocols.pulsar.migration.run import ENDED, RUNNING, UNDOING
 
@@ -84,16 +84,14 @@ def _clients(runtime: Pulsar, tenant: str) -> dict[str, Any]:
 
     The latter are looking up or in backoff, with their number of failed requests.
     """
-    bases = client_locations.bases_of(runtime, tenant)
-    connected = {
-        cluster: client_locations.clients_in(runtime, bases, cluster) for cluster in runtime.clusters
-    }
+    bases = service.bases_of(runtime, tenant)
+    connected = {cluster: service.clients_in(runtime, bases, cluster) for cluster in runtime.clusters}
     nowhere = [
         name
-        for name in client_locations.followers(runtime, bases)
+        for name in service.followers(runtime, bases)
         if not any(name in names for names in connected.values())
     ]
     return {
         "connected": {cluster: names[:CLIENTS_MAX] for cluster, names in connected.items() if names},
-        "nowhere": {name: client_locations.failed_requests(runtime, name) for name in nowhere[:CLIENTS_MAX]},
+        "nowhere": {name: service.failed_requests(runtime, name) for name in nowhere[:CLIENTS_MAX]},
     }

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from simulator.protocols.pulsar.failover import forecasting
-from simulator.protocols.pulsar.shadow.losses import lost_messages
-from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic, lost_messages
 from simulator.protocols.pulsar.summary_sections.audiences import audience_figures
 from simulator.protocols.pulsar.summary_sections.brokers import broker_figures
 from simulator.protocols.pulsar.summary_sections.shadows import reads_by_place

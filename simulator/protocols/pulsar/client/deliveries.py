@@ -1,22 +1,73 @@
-"""Messages on their way from the broker to a consumer: the option `deliveryTime`.
-
-Rules: a message arrives in the receiver queue `deliveryTime` after the broker has sent it, or together with
-the one before it if that arrives later: a connection is first in, first out. The messages of an entry arrive
-together. A draw is keyed by consumer, entry and redelivery count. What is on its way when the connection ends
-or the broker reads again is dropped like the receiver queue.
-"""
+"""Messages that a consumer has received: their keys, and the time that a delivery takes."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.kernel.distributions import Sampler
+from simulator.kernel.named_tuples import reduce_tuple
 from simulator.kernel.random import stream_key
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
     from simulator.protocols.pulsar.client.consumer import Consumer
+
+
+Place = tuple[str, str]
+"""(cluster, topic): a client with a lookup service may hold a topic's messages of two clusters."""
+
+
+class MessageKey(NamedTuple):
+    """A client's key of a message; `batch_index` is NULL where the entry is not a batch.
+
+    Keys of delivered messages and their acks, between client and broker.
+    """
+
+    place: Place
+    index: int  # type: ignore[assignment]  # hides tuple.index, which is not used
+    batch_index: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_tuple(self)
+
+
+About = tuple[int, int, int, int, int, int, int, int, int]
+"""The columns of every row about a delivery.
+
+They are cluster, topic, subscription, client, producer, sequence_id, ledger, entry, batch_index.
+"""
+
+Ack = tuple[int, int, int, int, About]
+"""The fields of an ack on its way to the broker.
+
+They are (index, batch_index or NULL, seq of the ack's row, message number, columns that its rows share).
+"""
+
+
+class Delivery(NamedTuple):
+    """A message delivered to the application.
+
+    `seq` is the seq of its `message.delivered` row. `about` has the columns that all rows about it share.
+
+    A message that an application has received.
+    """
+
+    received: ReceivedMessage
+    seq: int
+    key: MessageKey
+    about: About
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_tuple(self)
+
+
+# --- messages on their way from the broker to a consumer: the option `deliveryTime`
+#
+# Rules: a message arrives in the receiver queue `deliveryTime` after the broker has sent it, or together
+# with the one before it if that arrives later: a connection is first in, first out. The messages of an
+# entry arrive together. A draw is keyed by consumer, entry and redelivery count. What is on its way when
+# the connection ends or the broker reads again is dropped like the receiver queue.
 
 
 class Sent(NamedTuple):
