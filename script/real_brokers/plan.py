@@ -14,8 +14,7 @@ from typing import Any
 from script.real_brokers.versions import options_of
 from simulator.kernel.distributions import Sampler, interval_sampler
 from simulator.kernel.random import draw, stream_key
-from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
-from simulator.protocols.pulsar.scenario.model import PulsarScenario, TopicSpec
+from simulator.protocols.pulsar.scenario.model import ConsumerSpec, ProducerSpec, PulsarScenario, TopicSpec
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.limits import INSTANTS_MAX
 from simulator.scenarios.model import CommandSpec, Distribution, Selection

@@ -6,7 +6,7 @@ Field order, Jackson's printing, Java's numbers; topics, clusters, equal bytes, 
 import pytest
 
 from simulator import AdminError, World
-from simulator.protocols.pulsar.admin import java_text, tallies
+from simulator.protocols.pulsar.admin import printed, tallies
 from tests.simulator.admin_runs import BILLING, FEED, READS, body, tree
 from tests.simulator.engine_runs import SECOND, do, open_world, rows, run
 
@@ -114,11 +114,11 @@ def test_output_is_printed_as_jackson_prints_it():
     ],
 )
 def test_doubles_are_printed_as_java_prints_them(value, text):
-    assert java_text.double(value) == text
+    assert printed.double(value) == text
 
 
 def test_other_numbers_and_instants_are_printed_as_java_prints_them():
-    assert [java_text.three_decimals(*pair) for pair in ((0, 7), (1, 3), (2, 3), (1, 200), (7, 1))] == [
+    assert [printed.three_decimals(*pair) for pair in ((0, 7), (1, 3), (2, 3), (1, 200), (7, 1))] == [
         "0.0",
         "0.333",
         "0.666",
@@ -126,8 +126,8 @@ def test_other_numbers_and_instants_are_printed_as_java_prints_them():
         "7.0",
     ]
     # 1761383046982 ms is 2025-10-25T09:04:06.982Z in a broker's output
-    assert java_text.instant(1_761_383_046_982_000) == "2025-10-25T09:04:06.982Z"
-    assert [java_text.instant(us) for us in (0, 5_100_000, 5_050_999)] == [
+    assert printed.instant(1_761_383_046_982_000) == "2025-10-25T09:04:06.982Z"
+    assert [printed.instant(us) for us in (0, 5_100_000, 5_050_999)] == [
         "1970-01-01T00:00:00Z",
         "1970-01-01T00:00:05.1Z",
         "1970-01-01T00:00:05.05Z",

@@ -3,7 +3,7 @@
 Every figure is derived in a comment or counted in the rows.
 """
 
-from simulator.protocols.pulsar.admin import java_text
+from simulator.protocols.pulsar.admin import printed
 from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
 from tests.simulator.admin_runs import BILLING, READS, TWO, body, note, tree
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, run
@@ -332,7 +332,7 @@ def test_counters_start_at_zero_when_the_topic_is_loaded():
     assert stats["msgInCounter"] == len(stored) == internal["entriesAddedCounter"] and internal[
         "numberOfEntries"
     ] > len(stored)
-    assert internal["lastLedgerCreatedTimestamp"] == java_text.instant(loaded["at_us"])
+    assert internal["lastLedgerCreatedTimestamp"] == printed.instant(loaded["at_us"])
 
 
 def test_a_dirty_cursor_shows_where_a_crash_would_put_it():

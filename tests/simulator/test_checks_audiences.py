@@ -6,10 +6,10 @@ Each rule of the fan-out violated on purpose is detected, by its own claim only.
 import numpy as np
 
 from simulator.checks.checks import CLAIMS
-from simulator.protocols.pulsar.broadcast import rows as fan_out_rows
+from simulator.protocols.pulsar.broadcast import fan_out as fan_out_rows
 from simulator.protocols.pulsar.broadcast.audience import Audience
 from simulator.protocols.pulsar.broadcast.broker import Broker
-from simulator.protocols.pulsar.broadcast.runs import Run
+from simulator.protocols.pulsar.broadcast.fan_out import Run
 from tests.simulator.audience_runs import finished_world
 from tests.simulator.checked import claims_broken_in
 

@@ -26,7 +26,7 @@ from simulator.protocols.pulsar.lookup import producing
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.shadow.reads import Storage
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
-from simulator.protocols.pulsar.storage import message_finder as upkeep
+from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError
 from simulator.world import World

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from simulator import World, load_scenario, scenario_names
-from simulator.protocols.pulsar.views.forecasts import movable
+from simulator.protocols.pulsar.views.picture import movable
 from visualizer.labs.definitions import new_lab
 from visualizer.live.frames import FrameMaker, Playing
 from visualizer.live.welcome import welcome

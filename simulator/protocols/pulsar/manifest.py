@@ -20,45 +20,37 @@ from simulator.protocols.pulsar.recorded.playing import with_recordings
 from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.stories.steps import STORIES
 from simulator.protocols.pulsar.stories.words import cause_definitions
-from simulator.protocols.pulsar.summary_sections import (
-    acknowledgement_sync,
-    audiences,
-    broker_load,
-    brokers,
-    creation,
-    failovers,
-    logs,
-    migration,
-    shadows,
-    start_checks,
-)
+from simulator.protocols.pulsar.summary_sections import sections
 from simulator.protocols.pulsar.system import build
 from simulator.protocols.pulsar.terms import TERMS
 from simulator.protocols.pulsar.verdicts.count import count_run
 from simulator.protocols.pulsar.views import creation as creation_view
 from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
-from simulator.protocols.pulsar.views.forecasts import movable, to_targets
-from simulator.protocols.pulsar.views.live_rows import LIVE_ROWS
-from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
+from simulator.protocols.pulsar.views.picture import (
+    LIVE_ROWS,
+    gallery_picture,
+    movable,
+    picture_at,
+    to_targets,
+)
 from simulator.protocols.pulsar.views.view import view
 from simulator.protocols.pulsar.what_if.changes import CHANGES
-from simulator.protocols.pulsar.what_if.compared import COMPARED
-from simulator.protocols.pulsar.what_if.measured import MEASURED
-from simulator.protocols.pulsar.what_if.swarm import SWARM_SETTINGS
+from simulator.protocols.pulsar.what_if.closed_form import COMPARED
+from simulator.protocols.pulsar.what_if.measured import MEASURED, SWARM_SETTINGS
 
 SECTIONS = {
-    "clusters": logs.clusters,
-    "subscriptions": logs.subscriptions,
-    "snapshots": logs.snapshots,
-    "audiences": audiences.audiences,
-    "brokers": brokers.brokers,
-    "latency": brokers.latency,
-    "ack_sync": acknowledgement_sync.ack_sync,
-    "replicators": creation.replicators,
-    "topics": creation.topics,
-    "shadows": shadows.shadows,
-    "migrations": migration.migrations,
-    "lookup": migration.lookup,
+    "clusters": sections.clusters,
+    "subscriptions": sections.subscriptions,
+    "snapshots": sections.snapshots,
+    "audiences": sections.audiences,
+    "brokers": sections.brokers,
+    "latency": sections.latency,
+    "ack_sync": sections.ack_sync,
+    "replicators": sections.replicators,
+    "topics": sections.topics,
+    "shadows": sections.shadows,
+    "migrations": sections.migrations,
+    "lookup": sections.lookup,
 }
 """Always present in a summary, empty when unused."""
 
@@ -77,15 +69,15 @@ SIMULATED = Manifest(
     ),
     changes=CHANGES,
     compared=COMPARED,
-    failovers=failovers.failovers,
-    commands=start_checks.commands,
+    failovers=sections.failovers,
+    commands=sections.commands,
     live=LIVE_ROWS,
     forecasts=Forecasts(forecasting.source_of, to_targets, forecasting.sync_lag, movable),
     inspection=Inspection(
         inspection.cells,
         inspection.marker,
         snapshot_rules.by_cluster,
-        broker_load.broker_load,
+        sections.broker_load,
         creation_view.look,
         creation_view.starts,
     ),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.migration import Migration
     from simulator.protocols.pulsar.migration.steps import Move
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
+    from simulator.protocols.pulsar.scenario.model import SubscriptionSpec
     from simulator.protocols.pulsar.shadow.source import ShadowList
     from simulator.scenarios.model import Scenario
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simulator.protocols.pulsar.admin import java_text
+from simulator.protocols.pulsar.admin import printed
 from simulator.protocols.pulsar.admin.printed import Line
 from simulator.protocols.pulsar.admin.stats import TopicStats, oldest_pending_us
 from simulator.protocols.pulsar.scenario.policies import MESSAGE_AGE, SIZE
@@ -148,15 +148,15 @@ def lines(stats: TopicStats, counts: SnapshotCounts) -> list[Line]:
 
 
 def _broker_wide(out: Exposition, cluster: str, counts: SnapshotCounts) -> None:
-    labels, began_s = {"cluster": cluster}, java_text.double(counts.began_us // 1000 / 1000)
+    labels, began_s = {"cluster": cluster}, printed.double(counts.began_us // 1000 / 1000)
     out.type(PENDING, "gauge")
-    out.sample(PENDING, labels, java_text.double(counts.gauge))
+    out.sample(PENDING, labels, printed.double(counts.gauge))
     out.type(TIMED_OUT, "counter")
-    out.sample(f"{TIMED_OUT}_total", labels, java_text.double(len(counts.timed_out_us)))
+    out.sample(f"{TIMED_OUT}_total", labels, printed.double(len(counts.timed_out_us)))
     out.sample(f"{TIMED_OUT}_created", labels, began_s)
     out.type(SNAPSHOT_MS, "summary")
-    out.sample(f"{SNAPSHOT_MS}_count", labels, java_text.double(len(counts.completed_us)))
-    out.sample(f"{SNAPSHOT_MS}_sum", labels, java_text.double(sum(us // 1000 for us in counts.completed_us)))
+    out.sample(f"{SNAPSHOT_MS}_count", labels, printed.double(len(counts.completed_us)))
+    out.sample(f"{SNAPSHOT_MS}_sum", labels, printed.double(sum(us // 1000 for us in counts.completed_us)))
     out.sample(f"{SNAPSHOT_MS}_created", labels, began_s)
 
 
@@ -237,7 +237,7 @@ def _plain(value: float | int | bool) -> str:
     """A value as Pulsar's own writer prints it: doubles are cut after three decimals."""
     if isinstance(value, float):
         numerator, denominator = value.as_integer_ratio()
-        return java_text.three_decimals(numerator, denominator)
+        return printed.three_decimals(numerator, denominator)
     return str(int(value))
 
 
@@ -249,7 +249,7 @@ def full_name(topic: Topic) -> str:
 def _open_telemetry(out: Exposition, counts: SnapshotCounts) -> None:
     scope = {"otel_scope_name": SCOPE}
     out.type(f"{OPERATIONS}_total", "counter")
-    out.sample(f"{OPERATIONS}_total", scope, java_text.double(counts.started))
+    out.sample(f"{OPERATIONS}_total", scope, printed.double(counts.started))
     out.type(DURATION, "histogram")
     for result, durations_us in (("success", counts.completed_us), ("timeout", counts.timed_out_us)):
         if not durations_us:
@@ -259,9 +259,9 @@ def _open_telemetry(out: Exposition, counts: SnapshotCounts) -> None:
         for bound in BUCKETS:
             out.sample(
                 f"{DURATION}_bucket",
-                {**labels, "le": java_text.double(bound)},
+                {**labels, "le": printed.double(bound)},
                 str(sum(ms <= bound * 1000 for ms in durations_ms)),
             )
         out.sample(f"{DURATION}_bucket", {**labels, "le": "+Inf"}, str(len(durations_ms)))
         out.sample(f"{DURATION}_count", labels, str(len(durations_ms)))
-        out.sample(f"{DURATION}_sum", labels, java_text.double(sum(durations_ms) / 1000))
+        out.sample(f"{DURATION}_sum", labels, printed.double(sum(durations_ms) / 1000))

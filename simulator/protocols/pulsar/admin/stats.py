@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simulator.protocols.pulsar.admin.backlog import backlog_bytes
-from simulator.protocols.pulsar.admin.java_text import instant
+from simulator.protocols.pulsar.admin.printed import instant
 from simulator.protocols.pulsar.admin.shadow_stats import shadow_replication
-from simulator.protocols.pulsar.admin.tallies import REDELIVERED, Tallies, Tally, count
+from simulator.protocols.pulsar.admin.tallies import REDELIVERED, Tallies, Tally, backlog_bytes, count
 from simulator.protocols.pulsar.scenario.policies import MESSAGE_AGE, SIZE
 from simulator.protocols.pulsar.storage import backlog_quota
 from simulator.protocols.pulsar.storage.backlog_quota import bytes_after

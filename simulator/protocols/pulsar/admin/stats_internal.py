@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.admin.java_text import instant
+from simulator.protocols.pulsar.admin.printed import instant
 from simulator.protocols.pulsar.admin.shadow_stats import cursor_name
 from simulator.protocols.pulsar.admin.stats import TopicStats, ranges_within_ledgers
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic

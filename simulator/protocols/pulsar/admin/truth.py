@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.admin.backlog import Backlog, made_of
 from simulator.protocols.pulsar.admin.stats import RATE_WINDOW_US, TopicStats, oldest_pending_us
 from simulator.protocols.pulsar.admin.stats_internal import LEDGERS_MAX, RANGES_CHARACTERS_MAX
+from simulator.protocols.pulsar.admin.tallies import Backlog, made_of
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.admin.metrics import SnapshotCounts

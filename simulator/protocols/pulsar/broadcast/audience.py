@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.log.border import Border
-from simulator.protocols.pulsar.broadcast.runs import UNKNOWN, Run
+from simulator.protocols.pulsar.broadcast.fan_out import UNKNOWN, Run
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
@@ -24,7 +24,7 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.scenario.client_model import AudienceSpec
+    from simulator.protocols.pulsar.scenario.model import AudienceSpec
 
 WAITING, RUNNING, STOPPED = "waiting", "running", "stopped"
 _AFTER_CONSUMERS = 10_000

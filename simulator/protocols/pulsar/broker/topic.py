@@ -25,9 +25,8 @@ from simulator.protocols.pulsar.shadow.reads import Reads
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 from simulator.protocols.pulsar.storage import retention
-from simulator.protocols.pulsar.storage.appending import Appends
-from simulator.protocols.pulsar.storage.ledger_rollover import LedgerRollover
-from simulator.protocols.pulsar.storage.retention_timers import RetentionTimers
+from simulator.protocols.pulsar.storage.ledger_rollover import Appends, LedgerRollover
+from simulator.protocols.pulsar.storage.retention import RetentionTimers
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:

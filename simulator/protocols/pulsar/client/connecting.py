@@ -19,7 +19,7 @@ from simulator.protocols.pulsar.migration.blue_green import clear_cumulative_ack
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
+    from simulator.protocols.pulsar.scenario.model import SubscriptionSpec
 
 
 def connect(consumer: Consumer, cause: int) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.client.deliveries import Place
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
+    from simulator.protocols.pulsar.scenario.model import ConsumerSpec
 
 
 class HeldMessages:

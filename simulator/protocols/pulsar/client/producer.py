@@ -25,7 +25,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
+    from simulator.protocols.pulsar.scenario.model import ProducerSpec
     from simulator.scenarios.model import Selection
 
 

@@ -15,7 +15,7 @@ from simulator.protocols.pulsar.commands.named import (
 )
 from simulator.protocols.pulsar.failover.automatic import AutomaticFailover
 from simulator.protocols.pulsar.failover.failover import Failover
-from simulator.protocols.pulsar.storage import message_finder, retention
+from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
 from simulator.system.commanding import Begin, Handler
@@ -46,7 +46,7 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
     """The mark-delete index that a reset requests."""
     log = subscription.topic.log
     if "time_us" in arguments:
-        found = message_finder.newest_before(subscription.topic, arguments["time_us"])
+        found = retention.newest_before(subscription.topic, arguments["time_us"])
         return log.first_kept - 1 if found is None else found
     position = arguments["position"]
     if position in ("earliest", "latest"):

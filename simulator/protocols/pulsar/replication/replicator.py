@@ -20,12 +20,21 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
 from simulator.protocols.pulsar.replication import connecting, tail_reading
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
-from simulator.protocols.pulsar.replication.broken_process import BrokenProcess
-from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
-from simulator.protocols.pulsar.replication.copy_size import CopySize
-from simulator.protocols.pulsar.replication.held_connection import NEVER_US, HeldConnection
-from simulator.protocols.pulsar.replication.ledger_receipts import LedgerReceipts
-from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
+from simulator.protocols.pulsar.replication.connecting import (
+    DISCONNECTED,
+    NEVER_US,
+    STARTED,
+    BrokenProcess,
+    Connecting,
+    Effect,
+    HeldConnection,
+)
+from simulator.protocols.pulsar.replication.receipts import (
+    PERSIST_INTERVAL_US,
+    CopySize,
+    LedgerReceipts,
+    Receipts,
+)
 from simulator.protocols.pulsar.storage import backlog_quota, tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL

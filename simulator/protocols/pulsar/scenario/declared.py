@@ -7,10 +7,9 @@ from simulator.protocols.pulsar import events
 from simulator.protocols.pulsar.commands import declared as commands
 from simulator.protocols.pulsar.commands.declared.refusals import REFUSALS
 from simulator.protocols.pulsar.scenario import kinds, sections, settings, strategies
-from simulator.protocols.pulsar.scenario.consistency import check_consistency
+from simulator.protocols.pulsar.scenario.consistency import check_consistency, remarks
 from simulator.protocols.pulsar.scenario.families import FAMILIES, MECHANISMS
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
-from simulator.protocols.pulsar.scenario.remarks import remarks
 
 
 def names(scenario: PulsarScenario) -> dict[str, list[str]]:

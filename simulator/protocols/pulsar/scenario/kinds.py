@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.scenario.avro_text import canonical_definition
+from avro.errors import AvroException
+from avro.schema import make_avsc_object
+
 from simulator.protocols.pulsar.scenario.policies import (
     MESSAGE_AGE,
     PARTITIONS_MOST,
@@ -22,12 +24,38 @@ from simulator.protocols.pulsar.scenario.policies import (
 from simulator.scenarios import names, units
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, list_of, pattern, read_text, reference
-from simulator.scenarios.kinds import KINDS as COMMON  # used with all kinds
+from simulator.scenarios.kinds import KINDS as COMMON
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.tree import Node
 
 if TYPE_CHECKING:
     from simulator.scenarios.reader import Reader
+
+
+EXAMPLE = "{type: record, name: Order, fields: [{name: id, type: long}]}"
+
+
+def canonical_definition(value: Any) -> str:
+    """JSON text of a schema given as a structure or as JSON text. Raises Wrong.
+
+    The canonical text of an Avro schema in a scenario, checked by Avro's own library.
+
+    Rules: members keep their order (fields of a record are ordered), nothing is added. Two schemas are the
+    same when their texts are.
+    """
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise Wrong(f"is not JSON: {error}", f"write the Avro schema, such as {EXAMPLE}") from None
+    try:
+        make_avsc_object(value)
+    except (AvroException, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise Wrong(
+            f"is not an Avro schema: {error}",
+            f"write it as Avro's specification defines it, such as {EXAMPLE}",
+        ) from None
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read_partition(node: Node, key: Key, path: str, reader: Reader) -> str:

@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.scenario.policies import (
     QUOTA_POLICIES,
     SCHEMA_STRATEGIES,
 )
-from simulator.protocols.pulsar.scenario.shadow_options import SHADOW_OPTIONS
+from simulator.protocols.pulsar.scenario.sections import SHADOW_OPTIONS
 from simulator.protocols.pulsar.scenario.timing import TIMING_OPTIONS
 from simulator.scenarios.limits import BATCH_SETTING_MAX, LONGEST_SETTING_US
 from simulator.scenarios.setting import Setting

@@ -19,7 +19,7 @@ from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.ranks import SHADOW, rank
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
-from simulator.protocols.pulsar.storage import message_finder, tail_read
+from simulator.protocols.pulsar.storage import retention, tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
@@ -312,7 +312,7 @@ class ShadowReplicator:
 
     def _expired(self, index: int) -> bool:
         ttl_us = self.topic.hot.ttl_us
-        return ttl_us > 0 and message_finder.published_us(self.topic, index) + ttl_us < self.runtime.now_us
+        return ttl_us > 0 and retention.published_us(self.topic, index) + ttl_us < self.runtime.now_us
 
     def _skip(self, index: int) -> None:
         self.skipped += 1

@@ -19,7 +19,7 @@ from simulator.protocols.pulsar.scenario.policies import (
     SIZE,
     BacklogQuota,
 )
-from simulator.protocols.pulsar.storage import message_finder, retention
+from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def oldest_ms(topic: Topic) -> int | None:
         return None
     after = max(found.owner.cursor.mark_delete + 1, log.first_kept)
     if topic.cluster.setting(PRECISE):
-        return message_finder.published_us(topic, after) // _MS if after < log.length else None
+        return retention.published_us(topic, after) // _MS if after < log.length else None
     ledger_id, entry = found.position
     if log.ledgers and log.ledgers[-1].id == ledger_id:
         return None

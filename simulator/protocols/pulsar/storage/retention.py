@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.storage import message_finder
+from simulator.protocols.pulsar.scenario.policies import QUOTA_TYPES
+from simulator.protocols.pulsar.storage import backlog_quota
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
@@ -22,6 +23,102 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.replication.replicator import Replicator
+
+
+# --- search of a log by publish time, as brokers search: a binary search, whatever the order of the log
+#
+# Rules: as in Pulsar 4.2.4. The search returns the newest entry that was published before an instant, if
+# the log is in the order of publish times (`OpFindNewest`, `PersistentMessageFinder`). In a log that is
+# not, because a link was cut or slow, it may stop anywhere between two entries of which the first is older
+# and the second is not. So it passes messages that are newer, or returns to messages that are older.
+# Markers are entries, and their own publish time counts. Acknowledged entries are read, too. The range is
+# narrowed by the times at which ledgers were closed (`getFindPositionRange`). It begins at the last entry
+# of the newest ledger that was closed before the instant, and ends with the oldest ledger that was closed
+# after it, each by more than managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis. Instants are
+# compared in milliseconds.
+
+
+CLOCK_SKEW = "managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis"
+_MS = 1000
+
+
+def published_us(topic: Topic, index: int) -> int:
+    """When the entry's producer published it: the start of its TTL in every cluster."""
+    record = topic.log.records[index]
+    return (
+        topic.runtime.markers[-record - 1].published_us
+        if record < 0
+        else topic.runtime.messages.published_us[record]
+    )
+
+
+def newest_before(topic: Topic, instant_us: int) -> int | None:
+    """The index of the entry at which the broker's search for an instant ends, None where it finds none.
+
+    A reset continues after it, or at the first entry without one. Expiry covers everything up to it.
+    """
+    instant_ms = instant_us // _MS
+    first, end = _range(topic, instant_ms)
+    newest = topic.log.length - 1
+    count = min(end, newest) - first + 1
+
+    def is_older(place: int) -> bool:
+        return published_us(topic, min(first + place, newest)) // _MS < instant_ms
+
+    if count <= 0 or not is_older(0):
+        return None
+    if is_older(count):  # one entry past the range, where the log has one
+        return min(first + count, newest)
+    low, high, last = 0, count, 0
+    middle = _middle(low, high)
+    while True:
+        if is_older(middle):
+            low = last = middle
+        else:
+            high = middle - 1
+        middle = _middle(low, high)
+        if high <= low:
+            return min(first + last, newest)
+
+
+def _middle(low: int, high: int) -> int:
+    return low + max((high - low) // 2, 1)
+
+
+def _range(topic: Topic, instant_ms: int) -> tuple[int, int]:
+    """The indices of the first entry that the search compares, and of the last one of its range."""
+    log = topic.log
+    first, end = log.first_kept, log.length - 1
+    skew_ms = topic.cluster.setting(CLOCK_SKEW, topic)
+    if skew_ms < 0:
+        return first, end
+    for ledger in log.ledgers:
+        if ledger.closed_us is None:
+            break
+        closed_ms, last = ledger.closed_us // _MS, ledger.first_index + ledger.entries - 1
+        if closed_ms <= instant_ms - skew_ms:
+            first = max(last, log.first_kept)
+        elif closed_ms > instant_ms + skew_ms:
+            end = last
+            break
+    return first, end
+
+
+def last_of_expired_ledgers(topic: Topic, ledger_id: int, ttl_us: int) -> int | None:
+    """The last index of the closed ledgers from this one on that are older than the time to live.
+
+    The instant at which a ledger was closed counts, whatever its messages' publish times
+    (`checkExpiryByLedgerClosureTime`).
+    """
+    found = None
+    for ledger in topic.log.ledgers:
+        if ledger.id < ledger_id:
+            continue
+        if ledger.closed_us is None or topic.runtime.now_us // _MS <= (ledger.closed_us + ttl_us) // _MS:
+            break
+        found = ledger.first_index + ledger.entries - 1
+    return found
+
 
 _REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
@@ -316,8 +413,8 @@ def newest_published_before(topic: Topic, mark_delete: int, limit_us: int) -> in
     ledger = log.position(min(max(mark_delete, log.first_kept), log.length - 1))[0]
     found = (
         mark_delete,
-        message_finder.last_of_expired_ledgers(topic, ledger, topic.runtime.now_us - limit_us),
-        message_finder.newest_before(topic, limit_us),
+        last_of_expired_ledgers(topic, ledger, topic.runtime.now_us - limit_us),
+        newest_before(topic, limit_us),
     )
     return max(index for index in found if index is not None)
 
@@ -332,7 +429,7 @@ def nearly_caught_up(topic: Topic, cursor: Cursor, ttl_us: int) -> bool:
     return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
         oldest >= topic.log.length
         or not patience_us
-        or message_finder.published_us(topic, oldest) + patience_us >= topic.runtime.now_us
+        or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
     )
 
 
@@ -409,3 +506,85 @@ def after_skipping(topic: Topic, cursor: Cursor, count: int) -> Generator[int, N
         if index % LOOKED_AT_ONCE == 0:
             yield LOOKED_AT_ONCE // 10
     return index
+
+
+class RetentionTimers:
+    """The periodic checks of a loaded topic.
+
+    The periodic checks of a topic: trimming, message TTL and backlog quotas.
+
+    `ledger_rollover` has rollover by age.
+
+    Rules: a timer belongs to one load of the topic and is stale after it (`epoch`).
+    """
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.checks_quota = NULL  # the load in which the quotas are checked
+        self.evictions = dict.fromkeys(QUOTA_TYPES, 0)  # checks since the load that evicted, by type
+        self.oldest_ms: int | None = None  # of the last check, see `backlog_quota.oldest_ms`
+
+    def start(self) -> None:
+        """Start the timers of a load; that of the open ledger's age runs already."""
+        self._time_trim()
+        self._time_expiry()
+        self.evictions = dict.fromkeys(QUOTA_TYPES, 0)
+        self.oldest_ms = None
+        self.quota_changed()
+
+    def quota_changed(self) -> None:
+        """A quota may be in force now, or none any more: check at the next instant of the broker's timer.
+
+        Without a quota there is no timer, since its check would do nothing.
+        """
+        topic = self.topic
+        topic.blocks_producers = backlog_quota.blocks_producers(topic)
+        if topic.loaded and self.checks_quota != topic.epoch and backlog_quota.is_limited(topic):
+            self.checks_quota = topic.epoch
+            self._time_quota()
+
+    def oldest_age_s(self) -> int | None:
+        """The age of the oldest unacknowledged message that the last check found, in whole seconds."""
+        now_ms = self.topic.runtime.now_us // 1000
+        return None if self.oldest_ms is None else (now_ms - self.oldest_ms) // 1000
+
+    def _time_quota(self) -> None:
+        topic = self.topic
+        after_us = topic.cluster.setting("backlogQuotaCheckIntervalInSeconds") * _SECOND_US
+        since_us = topic.runtime.now_us - topic.loaded_us
+        due_us = topic.loaded_us + (since_us // after_us + 1) * after_us
+        topic.runtime.schedule(due_us, topic.rank, self.check_quota, topic.epoch)
+
+    def _time_trim(self) -> None:
+        topic = self.topic
+        after_us = topic.cluster.setting("retentionCheckIntervalInSeconds", topic) * _SECOND_US
+        topic.runtime.schedule(topic.runtime.now_us + after_us, topic.rank, self.trim, topic.epoch)
+
+    def _time_expiry(self) -> None:
+        topic = self.topic
+        after_us = topic.cluster.setting("messageExpiryCheckIntervalInMinutes", topic) * _MINUTE_US
+        topic.runtime.schedule(topic.runtime.now_us + after_us, topic.rank, self.expire, topic.epoch)
+
+    def trim(self, epoch: int) -> None:
+        """The periodic consumed-ledgers check."""
+        if epoch == self.topic.epoch and self.topic.loaded:
+            self.topic.trim(NULL)
+            self._time_trim()
+
+    def expire(self, epoch: int) -> None:
+        """The periodic TTL check."""
+        if epoch == self.topic.epoch and self.topic.loaded:
+            self.topic.runtime.in_portions(expire(self.topic))
+            self._time_expiry()
+
+    def check_quota(self, epoch: int) -> None:
+        """The periodic check of the backlog quotas."""
+        topic = self.topic
+        if epoch != topic.epoch or not topic.loaded:
+            return
+        if not backlog_quota.is_limited(topic):
+            self.checks_quota = NULL
+            return
+        if topic.cluster.setting("backlogQuotaCheckEnabled"):
+            topic.runtime.in_portions(backlog_quota.check(topic))
+        self._time_quota()

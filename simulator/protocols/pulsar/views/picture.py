@@ -6,7 +6,16 @@ Rules: lanes are in the scenario file's order. `number` is a cluster's place amo
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.pulsar.events import EVENTS
+from simulator.protocols.pulsar.failover import forecasting
+from simulator.system.live_rows import LiveRows, Passages
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.scenario.model import PulsarScenario
+
 
 CELLS = 48
 """Entries per lane: as wide as a card."""
@@ -131,3 +140,74 @@ def _index(ledgers: list[list[int]], position: dict[str, int]) -> int | None:
         (first + position["entry_id"] for ledger, first, _ in ledgers if ledger == position["ledger_id"]),
         None,
     )
+
+
+# --- the rows of Pulsar that a live page keeps, marks and shows in the time diagram
+
+
+STOPS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
+"""Ended snapshots."""
+
+LIVE_ROWS = LiveRows(
+    kept={
+        # about forty snapshots
+        "snapshots": (
+            (
+                "snapshot.requested",
+                "snapshot.answered",
+                "snapshot.position",
+                *STOPS,
+                "snapshot.cached",
+                "snapshot.used",
+                "snapshot.evicted",
+            ),
+            400,
+        ),
+        "created": (("subscription.created",), 100),  # every cursor
+        "held": (("message.held",), 200),
+    },
+    faults=("cluster.crashed", "cluster.restarted", "cluster.lost", "failover.started"),
+    stops=STOPS,
+    jumps=("update.applied", "subscription.created", "subscription.deleted"),
+    jumps_of_all=(
+        "cluster.crashed",
+        "cluster.restarted",
+        "cluster.lost",
+        "failover.started",
+        "failover.finished",
+    ),
+    passages=Passages(
+        listed=tuple(
+            event.name
+            for event in EVENTS
+            if event.plane == "control" and event.name.startswith(("marker.", "snapshot."))
+        ),
+        sent=("marker.sent",),
+        lost=("marker.lost", "marker.dropped"),
+    ),
+)
+
+
+# --- the forecast of a failover, for the clusters that consumers could move to
+
+
+def movable(scenario: PulsarScenario) -> list[str]:
+    """Subscriptions, replicated or not, that could go to another cluster, sorted."""
+    return [
+        name
+        for name, spec in sorted(scenario.subscriptions.items())
+        if len(scenario.topics[spec.topic].clusters) > 1
+    ]
+
+
+def to_targets(runtime: Pulsar, subscription: str, source: str | None) -> dict[str, dict[str, int]]:
+    """By remote cluster the forecast of a failure of `source` now.
+
+    Clusters that are down, or that the topic was migrated away from, are left out.
+    """
+    found = forecasting.forecast(runtime, subscription, source)
+    return {
+        remote: figures
+        for remote, figures in found.items()
+        if forecasting.is_target(runtime, subscription, remote)
+    }

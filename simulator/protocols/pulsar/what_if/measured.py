@@ -2,15 +2,75 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.pulsar.what_if.closed_form import expected
-from simulator.protocols.pulsar.what_if.load import load_of
 from simulator.protocols.pulsar.what_if.reduced import reduced
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Failure, Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Load, Measure, Measured, MeasuredRun
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.scenario.model import ProducerSpec
+    from simulator.scenarios.model import CommandSpec, Distribution
+
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
+RECONNECT_S = 0.5
+"""Until the consumers have subscribed again; the receiver queues are empty until then."""
+
+
+def load_of(scenario: PulsarScenario) -> Load | None:
+    """The load of the consumers that the first failover moves; None without a failover.
+
+    How busy the consumers of the first failover are, and how long its backlog takes to drain.
+
+    Rules: nothing is simulated. The rates are means, so they are for a text beside an answer and for
+    estimating the time that runs take; no figure of a run depends on them.
+    """
+    moves = [spec for spec in scenario.commands if spec.do == "subscription.fail-over"]
+    if not moves:
+        return None
+    move = min(moves, key=lambda spec: spec.at_us)
+    subscription = scenario.subscriptions[move.arguments["subscription"]]
+    consumers = [one for one in scenario.consumers.values() if one.subscription == subscription.name]
+    producers = [one for one in scenario.producers.values() if one.topic == subscription.topic]
+    rate = sum(map(_rate, producers))
+    spans_s = [_mean_s(one.processing) for one in consumers]
+    if not consumers or not all(spans_s):
+        return Load(rate, None, RECONNECT_S)
+    partitions = max(1, scenario.topics[subscription.topic].partitions)
+    working = spans_s if "Shared" in subscription.type else spans_s[:partitions]
+    capacity = sum(1 / span for span in working)
+    unread = max(0.0, rate - capacity) * move.at_us / 1e6
+    backlog = rate * (_behind_s(scenario, move) + RECONNECT_S) + unread
+    # the consumer that subscribes first fills its receiver queue before the others are there
+    prefetched = min(backlog, max(one.receiver_queue_size for one in consumers))
+    return Load(rate, capacity, RECONNECT_S + max(prefetched * max(working), backlog / capacity))
+
+
+def _rate(producer: ProducerSpec) -> float:
+    """Messages per second while it publishes."""
+    return 1e6 / producer.every_us if producer.every_us else 0.0
+
+
+def _mean_s(span: Distribution) -> float:
+    if span.kind == "lognormal":
+        return span.value_us * math.exp((span.sigma_millionths / 1e6) ** 2 / 2) / 1e6
+    return span.nominal_us / 1e6
+
+
+def _behind_s(scenario: PulsarScenario, move: CommandSpec) -> float:
+    """By how much the target's cursor is behind the source's: half a period, and a snapshot's own time."""
+    source = move.arguments["from"]
+    own = scenario.clusters[source].settings if source in scenario.clusters else {}
+    settings = {**scenario.settings, **own}
+    period_s = settings.get(PERIOD, SETTINGS[PERIOD].default_under(scenario.options)) / 1000
+    latency_s = max((link.latency.nominal_us for link in scenario.links.values()), default=0) / 1e6
+    return period_s / 2 + 3 * latency_s
+
 
 SUMS = (
     Measure("duplicates", "duplicates"),
@@ -117,3 +177,38 @@ MEASURED = Measured(
     load=load_of,
     reduced=reduced,
 )
+
+
+# --- the settings that a swarm may choose, with values that reach other branches of the rules
+
+
+SWARM_SETTINGS: dict[str, tuple] = {
+    "replicatedSubscriptionsSnapshotFrequencyMillis": (200, 1000),
+    "replicatedSubscriptionsSnapshotTimeoutSeconds": (1,),
+    "enableReplicatedSubscriptions": (True, False),
+    "replicatedSubscriptionsSnapshotMaxCachedPerSubscription": (3,),
+    "replicationStartAt": ("latest", "earliest"),
+    "replicationProducerQueueSize": (5,),
+    "brokerDeduplicationEnabled": (True, False),
+    "managedLedgerMaxEntriesPerLedger": (7, 50000),
+    "managedLedgerMinLedgerRolloverTimeMinutes": (0,),
+    "managedLedgerDefaultMarkDeleteRateLimit": (0, 1),
+    "retentionCheckIntervalInSeconds": (1,),
+    "defaultRetentionTimeInMinutes": (-1, 0),
+    "defaultRetentionSizeInMB": (-1, 0),
+    "ttlDurationDefaultInSeconds": (0, 1, 3),
+    "maxUnackedMessagesPerConsumer": (2, 0),
+    "maxUnackedMessagesPerSubscription": (3, 0),
+    "dispatcherMaxRoundRobinBatchSize": (1,),
+    "activeConsumerFailoverDelayTimeMillis": (0, 1000),
+    "delayedDeliveryEnabled": (True, False),
+    "allowAutoTopicCreation": (True, False),
+    "allowAutoTopicCreationType": ("partitioned", "non-partitioned"),
+    "defaultNumPartitions": (1, 3),
+    "createTopicToRemoteClusterForReplication": (True, False),
+    "isAllowAutoUpdateSchemaEnabled": (True, False),
+    "topicLevelPoliciesEnabled": (True, False),
+    "clusterMigrationCheckDurationSeconds": (1, 0),
+    "clusterMigrationAutoResourceCreation": (True, False),
+    "managedLedgerOffloadDriver": ("none", "aws-s3"),
+}

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from simulator.scenarios.settings import SETTINGS
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
-    from simulator.protocols.pulsar.scenario.model import PulsarScenario
+    from simulator.protocols.pulsar.scenario.model import ConsumerSpec, ProducerSpec, PulsarScenario
 
 CONSUMERS_LEAST = 6
 """Consumers of a kind that stay at least: the slowest ack of a few consumers differs from that of many."""
