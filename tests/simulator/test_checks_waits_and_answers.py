@@ -19,7 +19,8 @@ from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects, Look
 from simulator.protocols.pulsar.checks.messages import ExpiredMessages
 from simulator.protocols.pulsar.checks.schemas import SchemasByRule
 from simulator.protocols.pulsar.checks.shadows import OffloadedReads
-from simulator.protocols.pulsar.client import backoff, connecting
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.client.consumer import Consumer
 from simulator.protocols.pulsar.creation import clients, policies, schemas
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.lookup import producing
@@ -238,7 +239,7 @@ def test_repeated_lookups_break_nothing(text):
         (backoff, "FIRST_US", 50_000),
         (backoff, "MAX_US", 100_000),
         (producing.Brokers, "again", lambda self, _argument: None),
-        (connecting, "retry", lambda consumer: None),
+        (Consumer, "_retry_later", lambda consumer: None),
     ],
 )
 def test_lookups_repeated_out_of_time_are_detected(place, name, rule, monkeypatch):
@@ -294,8 +295,8 @@ def each_partition_separately(consumer):
     [
         (backoff, "FIRST_US", 200_000),
         (backoff, "MAX_US", 1_000_000),
-        (connecting, "retry", lambda consumer: None),
-        (connecting, "retry", each_partition_separately),
+        (Consumer, "_retry_later", lambda consumer: None),
+        (Consumer, "_retry_later", each_partition_separately),
     ],
     ids=["first", "most", "never", "each-partition-separately"],
 )

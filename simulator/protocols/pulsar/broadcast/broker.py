@@ -15,7 +15,6 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.protocols.pulsar.broadcast.fan_out import ConnectingBlock, Run
-from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.ranks import BROKER, rank
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Admissions:
         """The turn of a client is over: subscribe it, unless it no longer waits."""
         ask = self.asks.pop(number, None)
         if ask is not None:
-            connecting.admitted(ask.client, ask.topic)
+            ask.client.admitted(ask.topic)
 
     def ask_all(self, audience: Audience) -> None:
         """Every member of an audience requests a connection; without `connectTime` all connect at once."""
@@ -95,7 +94,7 @@ class Admissions:
     def forget_topic(self, topic: Topic) -> None:
         """The topic leaves this broker: clients that wait for it are notified."""
         for ask in self._keep(lambda one: one.topic is not topic):
-            connecting.sent_away(ask.client, topic)
+            ask.client.sent_away(topic)
 
     def _keep(self, wanted: Callable[[Ask | ConnectingBlock], bool]) -> list[Ask]:
         """Remove the unwanted waiters and return those with single requests.

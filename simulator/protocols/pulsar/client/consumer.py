@@ -17,21 +17,24 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.named_tuples import new_tuple
 from simulator.kernel.random import Shares, stream_key
 from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
-from simulator.protocols.pulsar.client import connecting
+from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.protocols.pulsar.client.deliveries import Delivery, MessageKey, MessagesInDelivery
+from simulator.protocols.pulsar.creation import clients
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.lookup.service import first_cluster, resolver_for
 from simulator.protocols.pulsar.markers.entries import EPOCH_MS
+from simulator.protocols.pulsar.migration.blue_green import clear_cumulative_ack, sent_on
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
 from simulator.protocols.pulsar.shadow.source import CONSUME, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.deliveries import Place
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.scenario.model import ConsumerSpec
+    from simulator.protocols.pulsar.scenario.model import ConsumerSpec, SubscriptionSpec
 
 
 class HeldMessages:
@@ -480,7 +483,7 @@ class Consumer:
             self.epoch += 1
             self.leaves_held = False
             self.acks.client_started()
-            connecting.connect(self, NULL)
+            self.connect(NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
         """The scenario's `stop`: finish the current message and close; held messages are redelivered."""
@@ -508,7 +511,7 @@ class Consumer:
         self._drop_client_state()
         self.state = DOWN if reason == "crash" else KILLED
         if was_alive:
-            connecting.leave(self, reason, self._note(cause, reason))
+            self._leave(reason, self._note(cause, reason))
         self._notify_failover()
 
     def close(self, cause: int) -> None:
@@ -518,7 +521,7 @@ class Consumer:
         was_alive = self.state in ALIVE
         self.state = CLOSED
         if was_alive:
-            connecting.leave(self, "closed", self._note(cause, "closed"))
+            self._leave("closed", self._note(cause, "closed"))
         self._notify_failover()
 
     def _notify_failover(self) -> None:
@@ -557,28 +560,187 @@ class Consumer:
     def _note(self, cause: int, reason: str) -> int:
         return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
 
+    # --- connecting
+    #
+    # A subscription that does not exist is created at the consumer's initial position. Subscribing with
+    # replicateSubscriptionState turns replication on, never off (`PersistentTopic.subscribe`). Retries wait
+    # 100 ms, doubled up to 60 s. A declared broker with `connectTime` subscribes one client after another.
+    # With the option `subscribeTime` the broker has the consumer that long after the client subscribed,
+    # except at the beginning of a run, which begins connected.
+
+    def connect(self, cause: int) -> None:
+        """Subscribe in the consumer's cluster, or first look up which cluster that is."""
+        if self.resolver is not None:
+            self.resolver.ask(cause)
+        else:
+            self.connect_there(cause)
+
+    def connect_there(self, cause: int) -> None:
+        """Subscribe to every partition of the topic in the consumer's cluster."""
+        runtime = self.runtime
+        if self.subscribe_time.constant == 0 or runtime.now_us == 0:
+            self.subscribe(cause)
+            return
+        self.subscribes += 1
+        at_us = runtime.now_us + self.subscribe_time.at(self.subscribes)
+        runtime.schedule(at_us, self.rank, self.subscribed, (self.epoch, cause))
+
+    def subscribe(self, cause: int) -> None:
+        """The requests to subscribe reached the brokers; unreachable partitions are retried."""
+        runtime = self.runtime
+        cause = max(cause, self.last_seq)
+        if not self.sessions:
+            self.acks.client_connects()
+        spec = runtime.subscriptions[self.spec.subscription]
+        cluster = runtime.clusters[self.cluster_name]
+        complete = cluster.up
+        if cluster.up:
+            if self.resolver is None:
+                here, cluster = cluster, runtime.blue_green.instead(cluster, self, spec.topic, cause)
+                if cluster is not here:
+                    for name in tuple(self.acks.acknowledged_to):
+                        clear_cumulative_ack(runtime, self, name)
+                clients.find_topic(self, cluster, spec.topic, cause)
+            complete = cluster.shape(spec.topic) is not None
+        for topic in cluster.client_parts(spec.topic) if cluster.up else ():
+            if not self.connected_to(topic.name):
+                complete = self._ask_broker(topic, spec, cause) and complete
+        if complete:
+            self.retries = 0
+            self.acks.client_connected()
+        else:
+            self._retry_later()
+
+    def _ask_broker(self, topic: Topic, spec: SubscriptionSpec, cause: int) -> bool:
+        """Subscribe at once or queue at the broker, which then calls `admitted`.
+
+        Returns False when the broker cannot subscribe it now.
+        """
+        broker = topic.broker
+        if broker is None or not broker.spec.connect_us or not topic.loaded:
+            return self._subscribe_in(topic, spec, cause)
+        if topic.name not in self.asking:
+            self.asking[topic.name] = broker
+            broker.admissions.ask(self, topic)
+        return True
+
+    def admitted(self, topic: Topic) -> None:
+        """The client's turn at the broker is over."""
+        self.asking.pop(topic.name)
+        spec = topic.runtime.subscriptions[self.spec.subscription]
+        if not self._subscribe_in(topic, spec, self.last_seq):
+            self._retry_later()
+        elif not self.asking:
+            self.retries = 0
+            self.acks.client_connected()
+
+    def sent_away(self, topic: Topic) -> None:
+        """The topic left its broker before the client's turn: it retries like connected clients."""
+        self.asking.pop(topic.name)
+        self._retry_later()
+
+    def _subscribe_in(self, topic: Topic, spec: SubscriptionSpec, cause: int) -> bool:
+        """Subscribe to one partition; False when the broker cannot do that now."""
+        if topic.migrated_to is not None:
+            there, cause = sent_on(self.runtime, self, topic, cause)
+            if there is None:
+                return False
+            if there is not topic:
+                clear_cumulative_ack(self.runtime, self, topic.name)
+            topic = there
+        if not topic.loaded:
+            return False
+        if self.forbidden:
+            topic.runtime.note(
+                "client.changed", cause, topic.cluster.number, self.number, "refused-not-authorised"
+            )
+            return True  # permanent: such a client does not retry
+        subscription = topic.subscriptions.get(spec.name)
+        if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
+            topic.runtime.note(
+                "client.changed", cause, topic.cluster.number, self.number, "refused-exclusive"
+            )
+            return False
+        schema = self.spec.schema
+        if schema is not None and clients.refuses_reader(self, topic, schema, cause) is not None:
+            return False
+        wanted = spec.replicate_subscription_state and topic.cluster.setting(
+            "enableReplicatedSubscriptions", topic
+        )
+        if subscription is None:
+            mark_delete = (
+                topic.log.length - 1 if spec.initial_position == "Latest" else topic.log.first_kept - 1
+            )
+            subscription = topic.add_subscription(
+                spec.name, spec.type, mark_delete, bool(wanted), "consumer", cause
+            )
+        elif subscription.type != spec.type and not subscription.dispatcher.sessions:
+            subscription.change_type(spec.type)
+        seq = topic.runtime.note(
+            "consumer.connected", cause, topic.cluster.number, topic.number, subscription.number, self.number
+        )
+        self.last_seq = max(self.last_seq, seq)
+        session = Session(self, subscription)
+        self.sessions[topic.place] = session
+        if len(self.sessions) >= len(topic.cluster.client_parts(topic.base)) and all(
+            place[0] == topic.place[0] for place in self.sessions
+        ):
+            self.cluster_name = topic.cluster.name  # a broker may have redirected it
+        if wanted and not subscription.replicated:
+            subscription.switch_replication(True, seq)
+        topic.evaluate_controller(seq)
+        subscription.dispatcher.add(session, seq)
+        if session.size == 0:
+            self.ask_for_one(seq)
+        return True
+
+    def _leave(self, reason: str, cause: int) -> None:
+        """End the consumer's sessions; their unacked messages are redelivered to others."""
+        sessions, self.sessions = self.sessions, {}
+        for session in sessions.values():
+            session.recall()
+            seq = _note_disconnected(session, reason, cause)
+            session.subscription.dispatcher.remove(session, seq)
+
+    def _retry_later(self) -> None:
+        """Subscribe again after the backoff, to every partition that is missing then.
+
+        A consumer that already waits keeps its time.
+        """
+        runtime = self.runtime
+        if self.retry_due_in == self.epoch:
+            return
+        self.retry_due_in = self.epoch
+        runtime.schedule(
+            runtime.now_us + backoff.wait_us(self.retries),
+            self.rank,
+            self.reconnect,
+            self.epoch,
+        )
+        self.retries += 1
+
     def subscribed(self, argument: tuple[int, int]) -> None:
         """The time to subscribe is over."""
         epoch, cause = argument
         if epoch == self.epoch and self.state in ALIVE:
-            connecting.subscribed(self, cause)
+            self.subscribe(cause)
 
     def topic_loaded(self, cluster: str, topic: str, cause: int) -> None:
         """A topic was loaded: if it waits for it, its request to subscribe is answered now."""
         wanted = (self.cluster_name, self.runtime.subscriptions[self.spec.subscription].topic)
         if wanted == (cluster, topic) and self.state in ALIVE and self.retry_due_in == self.epoch:
-            connecting.subscribed(self, cause)
+            self.subscribe(cause)
 
     # --- responses of the LookupService
 
     def found(self, cluster: str, cause: int) -> None:
         """Its topic is in this cluster."""
         self.cluster_name = cluster
-        connecting.connect_there(self, cause)
+        self.connect_there(cause)
 
     def not_found(self) -> None:
         """The request failed."""
-        connecting.retry(self)
+        self._retry_later()
 
     # --- actions of the broker on a session
 
@@ -637,10 +799,10 @@ class Consumer:
     def disconnected(self, session: Session, reason: str, cause: int) -> None:
         """The broker disconnected the session; the client, if it runs, retries."""
         self.sessions.pop(session.topic.place, None)
-        connecting.note_disconnected(session, reason, cause)
+        _note_disconnected(session, reason, cause)
         self.forget(session)
         if self.state in ALIVE:
-            connecting.retry(self)
+            self._retry_later()
 
     def change_cluster(self, cluster: str, cause: int) -> None:
         """The service URL is another cluster's: its connections close, and it retries there.
@@ -657,11 +819,11 @@ class Consumer:
             self.disconnected(session, "switched", cause)
 
     def reconnect(self, epoch: int) -> None:
-        """The timer of `connecting.retry`."""
+        """The timer of `_retry_later`."""
         if epoch == self.epoch:
             self.retry_due_in = -1
             if self.state in ALIVE:
-                connecting.connect(self, NULL)
+                self.connect(NULL)
 
     # --- the application
 
@@ -788,6 +950,20 @@ class Consumer:
         if runtime.windows and name in runtime.windows:
             runtime.windows[name].settled(message)
         self.acks.add(key, session, (index, batch_index, seq, message, about))
+
+
+def _note_disconnected(session: Session, reason: str, cause: int) -> int:
+    """The `consumer.disconnected` row."""
+    topic = session.topic
+    return topic.runtime.note(
+        "consumer.disconnected",
+        cause,
+        topic.cluster.number,
+        topic.number,
+        session.subscription.number,
+        session.consumer.number,
+        reason,
+    )
 
 
 def new_delivered_sets(runtime: Pulsar) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.broker import inbound
-from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.protocols.pulsar.shadow.replicator import STARTED
@@ -235,7 +234,7 @@ def grow(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         )
     for consumer in runtime.consumers.values():
         if consumer.sessions and runtime.subscriptions[consumer.spec.subscription].topic == base:
-            connecting.connect(consumer, cause)
+            consumer.connect(cause)
     if runtime.option("shadowPartitionChanges") == "follow-source":
         for cluster in clusters:
             for shadow in catalogue.shadows_of(cluster, base):

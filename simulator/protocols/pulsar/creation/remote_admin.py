@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.broker.dispatch import full_topic_name
-from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies
 from simulator.protocols.pulsar.creation.policies import GLOBAL
 from simulator.protocols.pulsar.ranks import ADMIN, rank
@@ -143,4 +142,4 @@ def use_new_partitions(runtime: Pulsar, cluster: Cluster, base: str, cause: int)
             and consumer.sessions
             and runtime.subscriptions[consumer.spec.subscription].topic in bases
         ):
-            connecting.connect(consumer, cause)
+            consumer.connect(cause)
