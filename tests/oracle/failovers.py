@@ -223,7 +223,7 @@ class PlainRecount:
     def _subscription_created(self, row):
         cursor = self._cursor(row)
         cursor.opened_seqs.add(row["seq"])
-        if row["reason"] not in ("update", "acknowledgement-sync"):
+        if row["reason"] not in ("update", "acknowledgement-sync", "migration"):
             cursor.opened.append((row["ledger"], row["entry"]))
         self._set(row, (row["ledger"], row["entry"]))
 

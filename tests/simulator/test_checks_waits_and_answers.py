@@ -244,7 +244,7 @@ def test_repeated_lookups_break_nothing(text):
 )
 def test_lookups_repeated_out_of_time_are_detected(place, name, rule, monkeypatch):
     text = REFUSED.replace("every: 10ms, stop: 7s", "every: 10ms")
-    if name in ("again", "retry"):  # the first wait is kept, otherwise no client would retry at all
+    if name in ("again", "_retry_later"):  # the first wait is kept, otherwise no client would retry at all
         original, calls = getattr(place, name), {}
         monkeypatch.setattr(
             place,
@@ -482,5 +482,5 @@ def test_enforced_schemas_break_nothing():
     ids=["not-enforced", "everywhere", "despite-switch-off"],
 )
 def test_wrongly_enforced_schemas_are_detected(text, rule, monkeypatch):
-    monkeypatch.setattr(clients.schema_registry, "admit_without_schema", rule)
+    monkeypatch.setattr(clients.schemas, "admit_without_schema", rule)
     assert broken_claims(text) == {BY_RULE}
