@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from simulator import ENGINE_VERSION
 from simulator.experiments import Experiment, made_again
 from simulator.trace.files import write_trace
+from spark_reports.protocols.table import PROTOCOLS
 from spark_reports.session import QUICK, open_session
 from visualizer.experiments.reading import experiment_of
 from visualizer.reports.models import Report
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from labsite.report_worker import Row
 
 SPANS = ("outage_us", "drained_us")
-"""Figures of which a run has the longest of its failovers; of all others it has the sum."""
+"""Figures of which a run has the longest of its failovers; of others it has the sum."""
 
 SHOWN = 5
 """Differences that are named."""
@@ -77,19 +78,19 @@ def _trace(experiment: Experiment, one: dict[str, Any], path: Path) -> Path:
 
 def _figures(run: dict[str, Any], one: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The figures of a run as Spark counted them, in the form of the answer's."""
-    failovers = run["failovers"]
+    subjects = PROTOCOLS[run["protocol"]].subjects(run)
     found: dict[str, Any] = {"run": one["run"], "seed": one["seed"]}
     for name in names:
         if name in SPANS:
-            begins = [failover["at_us"] if name == "drained_us" else 0 for failover in failovers]
-            ends = [failover[name] for failover in failovers]
+            begins = [each["at_us"] if name == "drained_us" else 0 for each in subjects]
+            ends = [each[name] for each in subjects]
             known = [end - begin for begin, end in zip(begins, ends, strict=True) if end is not None]
-            found[name] = max(known) if known and len(known) == len(failovers) else None
+            found[name] = max(known) if known and len(known) == len(subjects) else None
         else:
-            found[name] = sum(failover[name] for failover in failovers)
+            found[name] = sum(each[name] for each in subjects)
     causes: Counter[str] = Counter()
-    for failover in failovers:
-        causes.update({cause: count for cause, count in failover["by_cause"].items() if count})
+    for subject in subjects:
+        causes.update({cause: count for cause, count in subject["by_cause"].items() if count})
     return {**found, "by_cause": dict(sorted(causes.items()))}
 
 

@@ -37,6 +37,8 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     ]
     for failover in summary["failovers"]:
         lines += _failover(failover, summary["simulated_us"])
+    for name, group in summary["groups"].items():
+        lines += _group(name, group)
     refused = [command for command in summary["commands"] if not command["ok"]]
     lines += [
         (
@@ -277,7 +279,7 @@ def _not_replicated(failover: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def still_delivering(failover: dict[str, Any] | None) -> bool:
-    """Whether a failover's numbers are lower bounds: the run ended before messages were delivered again."""
+    """Whether the numbers of a failover or group are lower bounds, because the run ended too early."""
     return bool(failover and failover["pending_repeats"])
 
 
@@ -329,6 +331,36 @@ def _failover(failover: dict[str, Any], end_us: int) -> Iterator[str]:
         )
     window = failover["dedup_window"]
     yield f"  an idempotent consumer must remember {window['messages']:,} ids, {seconds(window['us'])}"
+    yield ""
+
+
+def _group(name: str, group: dict[str, Any]) -> Iterator[str]:
+    """A shared group: what it delivered again, by cause, and how long its streams had no reader."""
+    open_ = still_delivering(group)
+    figures = [
+        f"{_lower_bound(group, figure) if open_ else f'{group[figure]:,}'} {figure}"
+        for figure in ("duplicates", "redeliveries", "lost", "reordered")
+        if group[figure] or figure in ("duplicates", "lost")
+    ]
+    if open_:
+        figures.append("still delivering at the end")
+    yield f"Group {name}, {group['streams']:,} {'stream' if group['streams'] == 1 else 'streams'}"
+    yield f"  {', '.join(figures)}"
+    causes = ", ".join(f"{count:,} {cause}" for cause, count in group["by_cause"].items() if count)
+    if causes:
+        yield f"  duplicates by cause: {causes}"
+    idle, moved, unread = seconds(group["unowned_us"]), group["handovers"], group["waiting"]
+    yield (
+        f"  without a reader, sum of streams: {idle}; {moved:,} {'handover' if moved == 1 else 'handovers'}; "
+        f"{unread:,} {'message' if unread == 1 else 'messages'} not read at the end"
+    )
+    if open_:
+        rest = group["pending_repeats"]
+        yield (
+            f"  the run ends too early: {rest:,} {'message' if rest == 1 else 'messages'} delivered before "
+            f"{'is' if rest == 1 else 'are'} still to be delivered again; write a later `until` in the "
+            "scenario, or --until"
+        )
     yield ""
 
 

@@ -78,6 +78,18 @@ def load_of(scenario: Scenario) -> Load | None:
     return protocol_of(scenario).measured.load(scenario)
 
 
+def assumed(scenario: Scenario) -> list[str]:
+    """Sentences about what decides the figures of a scenario and is not entered with them."""
+    found = protocol_of(scenario).measured.assumed(scenario)
+    why = protocol_of(scenario).measured.uncounted(scenario)
+    return [*found, why] if why else found
+
+
+def period_says(scenario: Scenario) -> str:
+    """What the period of a scenario is, with which the effect of a fault repeats."""
+    return protocol_of(scenario).measured.period_says
+
+
 def reduced(scenario: Scenario, factor: int) -> Scenario | None:
     """Nearly the same scenario at 1/`factor` of its rate; None where there is none.
 
@@ -165,5 +177,5 @@ def _ends_us(experiment: Experiment, scenario: Scenario) -> int:
         return scenario.until_us
     if load is None:
         return scenario.until_us
-    last_us = max(spec.at_us for spec in scenario.commands)
+    last_us = max((spec.at_us for spec in scenario.commands), default=0)
     return min(scenario.until_us, last_us + round(load.drained_s * 1e6) + 2 * SETTLING_US)

@@ -219,7 +219,16 @@ def test_the_summary_has_every_figure_but_not_the_list():
     summary = handed_over()[0].counted().summary()
     assert list(summary) == [
         *("streams", "sessions", "published", "delivered", "acknowledged", "duplicates", "redeliveries"),
-        *("lost", "lost_qos0", "waiting", "by_cause", "handovers", "handover_us", "unowned_us"),
+        *(
+            "lost",
+            "lost_qos0",
+            "waiting",
+            "pending_repeats",
+            "by_cause",
+            "handovers",
+            "handover_us",
+            "unowned_us",
+        ),
         *("two_readers", "two_readers_us", "leader_changes", "reordered"),
     ]
     assert summary["duplicates"] == 1

@@ -85,6 +85,14 @@ test("harm that has happened is the headline, or the line under it while somethi
   const watched = { group: "meters" };
   assert.equal(plainSentence(groupSentence(lab(7, read), watched)), "meters has delivered 7 duplicates so far. If its leader crashed now, 4 messages would be redelivered, all of them acknowledged.");
   assert.equal(groupSecondSentence(lab(7, read), watched), null);
+  const open = { ...lab(7, read), welcome: { until_us: 0 } };
+  open.view.groups.meters.figures.pending_repeats = 3;
+  assert.match(plainSentence(groupSentence(open, watched)), /^meters has delivered at least 7 duplicates, still delivering at the end\. If/);
+  assert.match(plainSentence(groupSentence({ ...open, welcome: { until_us: 9 } }, watched)), /7 duplicates so far\. If/);
+  const none = { ...lab(0, read), welcome: { until_us: 0 } };
+  assert.match(plainSentence(groupSentence(none, watched)), /^If the leader of meters crashed now/);
+  none.view.groups.meters.figures.pending_repeats = 3;
+  assert.match(plainSentence(groupSentence(none, watched)), /^meters has delivered no duplicates, still delivering at the end\./);
   const unread = { s: { committed: 1, readers: {} } };
   assert.match(plainSentence(groupSentence(lab(7, unread), watched)), /^No stream is read\./);
   assert.equal(plainSentence(groupSecondSentence(lab(7, unread), watched)), "7 duplicates so far.");

@@ -19,17 +19,27 @@ SET_UP = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s", "slow_share
 
 
 @pytest.fixture
-def answer(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Experiment:
-    """An answer of three runs, computed by the engine."""
+def answer(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, request: Any) -> Experiment:
+    """An answer of three runs, computed by the engine; of the regions, or of the set-up that a test gives."""
     settings.DATA_DIR, settings.ENGINE_PROCESSES = tmp_path, 1
     monkeypatch.setattr("visualizer.setups.question.RUNS", 3)
     engine_worker.pool.cache_clear()
-    asked = post("/my-set-up/answer/", query=urlencode(SET_UP)).json()
+    asked = post("/my-set-up/answer/", query=urlencode(getattr(request, "param", SET_UP))).json()
     assert refusal(asked["id"]) == "not-done"
     assert engine_worker.run(asked["id"], 1) == "done"
     engine_worker.pool().stop()
     engine_worker.pool.cache_clear()
     return Experiment.objects.get(pk=asked["id"])
+
+
+GROUP = {
+    "system": "emqx",
+    "nodes": "2",
+    "clients": "2",
+    "streams": "4",
+    "rate": "20/s",
+    "fault": "leader-crash",
+}
 
 
 def post(path: str, **body: Any) -> Any:
@@ -40,6 +50,7 @@ def refusal(experiment_id: str) -> str:
     return post(f"/experiments/{experiment_id}/recount/").json()["code"]
 
 
+@pytest.mark.parametrize("answer", [SET_UP, GROUP], ids=["regions", "group"], indirect=True)
 def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experiment, monkeypatch: Any) -> None:
     monkeypatch.setattr(recount, "open_session", lambda **_: spark)
     asked = post(f"/experiments/{answer.pk}/recount/").json()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.experiments import batches, read_experiment_text, run_batch
-from visualizer.setups.form import completed, composed
+from visualizer.setups.forms import completed, composed
 
 
 def test_the_text_of_my_set_up_runs_as_an_experiment():

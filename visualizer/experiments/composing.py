@@ -20,7 +20,7 @@ from visualizer.experiments.reading import TEXT_MOST
 from visualizer.labs.definitions import builtin_scenario, read_scenario
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
-from visualizer.setups.form import composed
+from visualizer.setups.forms import composed
 from visualizer.setups.reading import values_from
 
 SET_UP, OWN_TEXT = "set-up", "text"

@@ -1,82 +1,137 @@
-"""The form of a visitor's own set-up: its fields, and the scenario text that their values make.
+"""The forms of a visitor's own set-up: fields, their layout, and the scenario text that their values make.
 
-Rules: no value is checked here. What was typed is written into the text as it is, one key a line, and each
-piece of a line has the name of its field. The scenario loader reads the text, and its problems are assigned
-to fields by line. Only what the format cannot express is computed: half of a round trip, the sum of two
-spans. If a part cannot be read, it is written as typed and the loader reports it.
+Rules: a field is declared once, in the `Form` of its protocol, with its default, its words and its place.
+No value is checked here. What was typed is written into the text as it is, one key a line, and each piece of
+a line has the name of its field. The scenario loader reads the text, and its problems are assigned to fields
+by line. Only what the format cannot express is computed: half of a round trip, sums of spans, as many clients
+as a number says. If a part cannot be read, it is written as typed and the loader reports it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import Any
 
 from simulator import Wrong, format_duration, parse_duration
-from simulator.scenarios.settings import SETTINGS
 
-REGIONS_READ = 17
-"""Most regions that are written: one more than a scenario may have, so that the loader reports it."""
+Choices = tuple[tuple[str, str], ...]
+Values = Mapping[str, str]
+Pair = tuple[str, str, str]
+"""A key, its value as typed, and its field."""
 
-CONSUMERS_READ = 1001
-"""Most consumers that are written: one more than the loader accepts, so that it reports it."""
+NAMES: Choices = ()
+"""The choices of a field that names something of the form, such as one of its regions."""
 
-DEFAULTS: dict[str, str] = {
-    "regions": "us-west, us-east",
-    "rate": "100/s",
-    "arrivals": "poisson",
-    "count": "",
-    "producers": "active",
-    "partitions": "0",
-    "type": "Shared",
-    "replicated": "true",
-    "consumers": "2",
-    "processing": "5ms",
-    "varies": "lognormal",
-    "slow_share": "",
-    "slow_for": "",
-    "queue": "1000",
-    "timing": "measured",
-    "period": "1000",
-    "cache": "30",
-    "rule": "spread",
-    "from": "us-west",
-    "to": "us-east",
-    "how": "crash",
-    "after": "5s",
-    "at": "",
-    "end": "",
-}
-"""Every field and its initial value.
+SYSTEM = "system"
+"""The entry of an address that names the form, beside the form's own fields."""
 
-A field that is not given has its default. One that is given empty is empty.
-"""
+LONGEST_COUNT = 10
+"""Most characters of a typed number that is computed with."""
 
-WARM_UP_PERIODS = 3
-"""Snapshot periods before the failure, so that one has completed and the cache is as usual."""
-
-LEAST_WARM_UP_US = 2_000_000
-"""The shortest time before the failure: consumers have connected and filled their queues."""
-
-HELD_US = 500_000
-"""The time for which slow acks are held where they are tried beside a set-up that has none."""
-
-LIMIT = "60s"
-"""How long a run goes on after the move at most. It ends earlier, as soon as its figures are final."""
-
-ROUND_TRIP = "80ms"
-"""Default round trip of a pair: across a continent."""
-
-TOPIC, SUBSCRIPTION = "orders", "billing"
-SIGMA = "0.5"
-"""Shape of lognormal processing: one message in twenty takes more than twice its median."""
-
-_PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.%/+-]*")
-_FIRST_REGIONS = 2
-_LONGEST_COUNT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a form.
+
+    `default` is its initial value: one that is not given has it, one that is given empty is empty. While it
+    is empty, `empty` is what counts, shown in its place. `when` is another field and the values with which
+    this one applies. `counted` is what its number counts, where the form writes so many lines.
+    """
+
+    name: str
+    label: str
+    default: str = ""
+    hint: str = ""
+    choices: Choices | None = None  # None: typed
+    wide: bool = False
+    empty: str = ""
+    when: tuple[str, tuple[str, ...]] | None = None
+    counted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Fields under a heading; `says` is a sentence below it."""
+
+    title: str
+    name: str
+    fields: tuple[Field, ...]
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is tried beside a set-up: the name of its scenario, its values, and what is said of it."""
+
+    name: str
+    values: dict[str, str]
+    says: str
+
+
+def _no_fields(values: Values) -> tuple[tuple[Field, tuple[str, str]], ...]:
+    return ()
+
+
+def _none(values: Values) -> Beside | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of one system.
+
+    - `write(writer)` writes the scenario; `names(values)` are the choices of fields with `NAMES`.
+    - `at_of(values)`: the instant of the failure, as typed or chosen.
+    - `pairs(values)`: fields that depend on other values, each with the two names that it is between; they
+      are in the first group.
+    - `beside(values)`: what is tried beside the answer, for what the form assumes.
+    - `validity`: against what the simulator was compared, for any scenario of the protocol; `compared`:
+      whether the page of comparisons with real brokers says more.
+    """
+
+    name: str
+    protocol: str
+    title: str
+    groups: tuple[Group, ...]
+    write: Callable[[Writer], None]
+    names: Callable[[Values], list[str]]
+    at_of: Callable[[Values], str]
+    validity: str
+    compared: bool
+    pairs: Callable[[Values], tuple[tuple[Field, tuple[str, str]], ...]] = _no_fields
+    beside: Callable[[Values], Beside | None] = _none
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Every field, in the order of the form."""
+        return tuple(one for group in self.groups for one in group.fields)
+
+    def completed(self, given: Values) -> dict[str, str]:
+        """Every field's value, as given or its default. Values that belong to no field are left out.
+
+        A field with `NAMES` whose default is no name takes the first one, a second such field the second.
+        """
+        values = {SYSTEM: self.name} | {one.name: given.get(one.name, one.default) for one in self.fields}
+        names = self.names(values)
+        for place, name in enumerate(one.name for one in self.fields if one.choices is NAMES):
+            if name not in given and place < len(names) and values[name] not in names:
+                values[name] = names[place]
+        for field, between in self.pairs(values):
+            back = field.name.replace(".".join(between), ".".join(reversed(between)))
+            values[field.name] = given.get(field.name, given.get(back, field.default))
+        return values
+
+    def composed(self, values: Values) -> list[Line]:
+        """The scenario's text, line by line, from completed values."""
+        writer = Writer(values)
+        self.write(writer)
+        return writer.lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,245 +154,79 @@ class Line:
         return self.pieces[-1][1]
 
 
-def regions_of(values: Mapping[str, str]) -> list[str]:
-    """The regions as typed, without empty ones."""
-    text = values.get("regions", DEFAULTS["regions"])
-    return [name for part in text.replace("\n", ",").split(",") if (name := part.strip())][:REGIONS_READ]
+class Writer:
+    """The lines of a scenario so far, and the values that they come from."""
 
-
-def round_trip_name(one: str, other: str) -> str:
-    """The field of a pair's round trip."""
-    return f"rtt.{one}.{other}"
-
-
-def completed(given: Mapping[str, str]) -> dict[str, str]:
-    """Every field's value, as given or its default, with one `rtt.a.b` for each pair of regions.
-
-    Values that belong to no field are left out.
-    """
-    values = {name: given.get(name, default) for name, default in DEFAULTS.items()}
-    regions = regions_of(values)
-    for name, place in (("from", 0), ("to", 1)):
-        if name not in given and len(regions) >= _FIRST_REGIONS and values[name] not in regions:
-            values[name] = regions[place]
-    for one, other in combinations(dict.fromkeys(regions), 2):
-        name = round_trip_name(one, other)
-        values[name] = given.get(name, given.get(round_trip_name(other, one), ROUND_TRIP))
-    return values
-
-
-def composed(values: Mapping[str, str]) -> list[Line]:
-    """The scenario's text, line by line, from completed values."""
-    writer = _Writer(values)
-    for part in (_head, _settings, _regions, _traffic, _consumers, _failure):
-        part(writer)
-    return writer.lines
-
-
-Pair = tuple[str, str, str]
-"""A key, its value as typed, and its field."""
-
-
-class _Writer:
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, values: Values) -> None:
         self.values = values
         self.lines: list[Line] = []
 
     def text(self, text: str, field: str = "") -> None:
+        """Write a line of one field."""
         self.lines.append(Line(((text, field),)))
 
     def key(self, depth: int, key: str, value: str, field: str = "") -> None:
-        self.text(f"{'  ' * depth}{key}: {_scalar(value)}", field)
+        """Write `key: value`."""
+        self.text(f"{'  ' * depth}{key}: {scalar(value)}", field)
 
     def given(self, key: str, field: str) -> list[Pair]:
         """A key with its value, or nothing while its field is empty."""
         value = self.values[field].strip()
         return [(key, value, field)] if value else []
 
-    def flow(self, before: str, pairs: list[Pair], field: str = "") -> None:
-        """Write `before{key: value, …}` on one line."""
-        self.lines.append(Line(((before, field), *_braced(pairs))))
+    def keys(self, title: str, pairs: list[Pair]) -> None:
+        """Write a mapping, one key a line; nothing when it is empty."""
+        if pairs:
+            self.text(f"{title}:")
+            for key, value, field in pairs:
+                self.key(1, key, value, field)
+
+    def flow(self, before: str, pairs: list[Pair], field: str = "", more: Sequence[Any] = ()) -> None:
+        """Write `before{key: value, …}` on one line; `more` are further pieces inside the braces."""
+        pieces = braced(pairs)
+        self.lines.append(Line(((before, field), *pieces[:-1], *more, pieces[-1])))
+
+    def count(self, field: str, key: str, most: int) -> int | None:
+        """How many of something were asked for, at most `most`.
+
+        None when it is no number, which is then written at `key`, so that the loader reports it.
+        """
+        count = number(self.values[field])
+        if count is None:
+            self.key(0, key, self.values[field].strip(), field)
+            return None
+        return min(count, most)
 
 
-def _braced(pairs: list[Pair]) -> list[tuple[str, str]]:
+def braced(pairs: list[Pair]) -> list[tuple[str, str]]:
+    """The pieces of `{key: value, …}`."""
     pieces = [
-        (f"{'{' if place == 0 else ', '}{key}: {_scalar(value)}", field)
+        (f"{'{' if place == 0 else ', '}{key}: {scalar(value)}", field)
         for place, (key, value, field) in enumerate(pairs)
     ]
     return [*pieces, ("}", pairs[-1][2])]
 
 
-def _scalar(text: str) -> str:
+def scalar(text: str) -> str:
+    """A value as YAML has it, in quotes where it needs them."""
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def _head(writer: _Writer) -> None:
-    source, target, mode = (writer.values[name].strip() for name in ("from", "to", "how"))
-    writer.text("format: 1")
-    writer.text("name: my-set-up")
-    writer.key(
-        0,
-        "title",
-        f"{source} goes down, its consumers move to {target}"
-        if mode == "crash"
-        else f"From {source} to {target}, {mode}",
-    )
-    writer.text("family: replicated-subscriptions")
-    values = _with_instants(writer.values)
-    text, field = _sum(values, "at", *(("after",) if mode == "crash" else ()), "end")
-    writer.key(0, "until", text, field)
+def number(text: str) -> int | None:
+    """A typed whole number; None when it is none."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < LONGEST_COUNT else None
 
 
-def _settings(writer: _Writer) -> None:
-    writer.text("settings:")
-    for name, field in (
-        ("replicatedSubscriptionsSnapshotFrequencyMillis", "period"),
-        ("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", "cache"),
-    ):
-        for key, value, _ in writer.given(name, field):
-            writer.key(1, key, value, field)
-    writer.text("options:")
-    timing = writer.given("timing", "timing")
-    for key, value, field in (*writer.given("snapshotCacheRule", "rule"), *timing):
-        writer.key(1, key, value, field)
-
-
-def _regions(writer: _Writer) -> None:
-    regions = regions_of(writer.values)
-    writer.text("clusters:", "regions")
-    for region in regions:
-        writer.text(f"  {_scalar(region)}: {{}}", "regions")
-    if len(regions) >= _FIRST_REGIONS:
-        writer.text("links:")
-    for one, other in combinations(dict.fromkeys(regions), 2):
-        name = round_trip_name(one, other)
-        there, back = _halves(writer.values[name])
-        for pattern, latency in (
-            ((f"{one} <-> {other}", there),)
-            if there == back
-            else ((f"{one} -> {other}", there), (f"{other} -> {one}", back))
-        ):
-            writer.flow(f"  {_link(pattern)}: ", [("latency", latency, name)], name)
-
-
-def _link(pattern: str) -> str:
-    return pattern if re.fullmatch(r"[a-z0-9 <>-]+", pattern) else json.dumps(pattern, ensure_ascii=False)
-
-
-def _traffic(writer: _Writer) -> None:
-    values, given = writer.values, writer.given
-    regions = regions_of(values)
-    clusters = f"{{clusters: [{', '.join(map(_scalar, regions))}]"
-    partitions = [
-        (f", partitions: {_scalar(value)}", field) for _, value, field in given("partitions", "partitions")
-    ]
-    writer.text("topics:")
-    writer.lines.append(Line(((f"  {TOPIC}: ", ""), (clusters, "regions"), *partitions, ("}", ""))))
-    writer.text("producers:")
-    for region in regions if values["producers"] == "everywhere" else [values["from"].strip()]:
-        keys = [("keys", "100", "type")] if values["type"] == "Key_Shared" else []
-        pairs = [
-            ("topic", TOPIC, ""),
-            ("cluster", region, "from"),
-            ("rate", values["rate"].strip(), "rate"),
-            *given("arrivals", "arrivals"),
-            *given("count", "count"),
-            *keys,
-        ]
-        writer.flow(f"  {_scalar(f'from-{region}')}: ", pairs, "from")
-    writer.text("subscriptions:")
-    pairs = [
-        ("topic", TOPIC, ""),
-        *given("type", "type"),
-        *given("replicateSubscriptionState", "replicated"),
-        ("initialPosition", "Earliest", ""),
-    ]
-    writer.flow(f"  {SUBSCRIPTION}: ", pairs)
-
-
-def _consumers(writer: _Writer) -> None:
-    values = writer.values
-    count = number_of_consumers(values)
-    if count is None:  # no number: the loader reports the error
-        writer.key(0, "consumers", values["consumers"].strip(), "consumers")
-        return
-    writer.text("consumers:", "consumers")
-    for number in range(1, min(count, CONSUMERS_READ) + 1):
-        before: list[tuple[str, str]] = [(f"  {SUBSCRIPTION}-{number}: ", "consumers")]
-        pairs = [
-            ("subscription", SUBSCRIPTION, ""),
-            ("cluster", values["from"].strip(), "from"),
-            *writer.given("receiverQueueSize", "queue"),
-        ]
-        pieces = [*before, *_braced(pairs)[:-1], *_processing(writer), *_hold(writer), ("}", "")]
-        writer.lines.append(Line(tuple(pieces)))
-
-
-def _processing(writer: _Writer) -> list[tuple[str, str]]:
-    """The processing time of a message: a span, or the median or mean of a distribution."""
-    values = writer.values
-    word = {"lognormal": "median", "exponential": "mean"}.get(values["varies"])
-    found = writer.given("processing", "processing")
-    if word is None or not found:
-        return [(f", processing: {_scalar(value)}", field) for _, value, field in found]
-    sigma = [("sigma", SIGMA, "varies")] if word == "median" else []
-    return [
-        (", processing: ", "varies"),
-        *_braced([("distribution", values["varies"], "varies"), (word, found[0][1], "processing"), *sigma]),
-    ]
-
-
-def _hold(writer: _Writer) -> list[tuple[str, str]]:
-    share = writer.given("share", "slow_share")
-    return [(", hold: ", "slow_share"), *_braced([*share, *writer.given("for", "slow_for")])] if share else []
-
-
-def _failure(writer: _Writer) -> None:
-    values = _with_instants(writer.values)
-    source, at = values["from"].strip(), values["at"].strip()
-    crash = values["how"] == "crash"
-    writer.text("commands:")
-    if crash:
-        writer.flow("  - ", [("at", at, "at"), ("do", "cluster.crash", ""), ("cluster", source, "from")])
-    text, field = _sum(values, "at", "after") if crash else (at, "at")
-    what = [("do", "subscription.fail-over", ""), ("subscription", SUBSCRIPTION, "")]
-    whither = [
-        ("from", source, "from"),
-        ("to", values["to"].strip(), "to"),
-        ("mode", values["how"].strip(), "how"),
-    ]
-    writer.flow("  - ", [("at", text, field), *what, *whither])
-
-
-def _with_instants(values: Mapping[str, str]) -> dict[str, str]:
-    """The values with the warm-up and the limit that are chosen where their fields are empty."""
-    return {**values, "at": at_of(values), "end": values["end"].strip() or LIMIT}
-
-
-def at_of(values: Mapping[str, str]) -> str:
-    """The instant of the failure: as typed, or after the warm-up."""
-    return values["at"].strip() or format_duration(warm_up_us(values))
-
-
-def warm_up_us(values: Mapping[str, str]) -> int:
-    """Three snapshot periods and twice the time that slow acks are held, at least two seconds.
-
-    A set-up without slow acks has the warm-up of one that holds them for half a second, so that both can be
-    compared at the same instants.
-
-    A value that is no number or span is reported at its own field, and counts as its default here.
-    """
-    period = values["period"].strip()
-    usable = period.isascii() and period.isdigit() and len(period) < _LONGEST_COUNT
-    period_ms = int(period) if usable else int(SETTINGS[_PERIOD].default)
+def span_us(text: str, otherwise: int = 0) -> int:
+    """A typed span; `otherwise` when it is none, which is reported at its own field."""
     try:
-        held_us = parse_duration(values["slow_for"].strip()) if values["slow_share"].strip() else 0
+        return parse_duration(text.strip())
     except Wrong:
-        held_us = 0
-    return max(LEAST_WARM_UP_US, WARM_UP_PERIODS * 1000 * period_ms + 2 * max(held_us, HELD_US))
+        return otherwise
 
 
-def _halves(text: str) -> tuple[str, str]:
+def halves(text: str) -> tuple[str, str]:
     """The two directions of a round trip. An odd microsecond goes to the way back."""
     try:
         trip_us = parse_duration(text.strip())
@@ -346,7 +235,7 @@ def _halves(text: str) -> tuple[str, str]:
     return format_duration(trip_us // 2), format_duration(trip_us - trip_us // 2)
 
 
-def _sum(values: Mapping[str, str], *fields: str) -> tuple[str, str]:
+def summed(values: Values, *fields: str) -> tuple[str, str]:
     """The sum of spans, and the field that its problems are assigned to.
 
     It is the first field that is no span, whose text is then written instead, or the last one.
@@ -360,7 +249,79 @@ def _sum(values: Mapping[str, str], *fields: str) -> tuple[str, str]:
     return format_duration(total_us), fields[-1]
 
 
-def number_of_consumers(values: Mapping[str, str]) -> int | None:
-    """How many consumers were requested; None when it is no number."""
-    text = values["consumers"].strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_COUNT else None
+PROCESSING = (
+    Field("processing", "Processing time", "5ms", "from delivery to ack, such as 5ms"),
+    Field(
+        "varies",
+        "Distribution",
+        "lognormal",
+        "of the processing time: its median or mean",
+        (("constant", "constant"), ("lognormal", "lognormal"), ("exponential", "exponential")),
+    ),
+)
+"""The fields of a client's processing time, which `processing` writes."""
+
+ARRIVALS = Field(
+    "arrivals", "Arrivals", "poisson", choices=(("poisson", "Poisson"), ("regular", "constant interval"))
+)
+
+SIGMA = "0.5"
+"""Shape of lognormal processing: one message in twenty takes more than twice its median."""
+
+
+def processing(writer: Writer) -> list[tuple[str, str]]:
+    """The processing time of a message: a span, or the median or mean of a distribution."""
+    values = writer.values
+    word = {"lognormal": "median", "exponential": "mean"}.get(values["varies"])
+    found = writer.given("processing", "processing")
+    if word is None or not found:
+        return [(f", processing: {scalar(value)}", field) for _, value, field in found]
+    sigma = [("sigma", SIGMA, "varies")] if word == "median" else []
+    return [
+        (", processing: ", "varies"),
+        *braced([("distribution", values["varies"], "varies"), (word, found[0][1], "processing"), *sigma]),
+    ]
+
+
+@dataclass(slots=True)
+class Shown:
+    """A field as the page shows it."""
+
+    field: Field
+    value: str
+    problems: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    choices: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+    @property
+    def enabling(self) -> str:
+        """The values of the other field with which this one applies, separated by spaces."""
+        return " ".join(self.field.when[1]) if self.field.when else ""
+
+
+def grouped(form: Form, values: Values, problems: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The groups of a form with their values and problems.
+
+    Returns [{title, name, says, fields: [Shown], pairs: [Shown]}]. A typed value that is not among the
+    choices is added to them, so that it is not lost.
+    """
+    names = [(name, name) for name in form.names(values)]
+
+    def shown(one: Field) -> Shown:
+        value = values[one.name]
+        offered = names[:] if one.choices is NAMES else list(one.choices or ())
+        if one.choices is not None and value not in [name for name, _ in offered]:
+            offered.append((value, value))
+        found = [dict(problem) for problem in problems if problem["field"] == one.name]
+        return Shown(one, value, found, offered)
+
+    pairs = [shown(field) for field, _between in form.pairs(values)]
+    return [
+        {
+            "title": group.title,
+            "name": group.name,
+            "says": group.says,
+            "fields": [shown(one) for one in group.fields],
+            "pairs": [] if place else pairs,
+        }
+        for place, group in enumerate(form.groups)
+    ]

@@ -24,11 +24,13 @@ from simulator import ENGINE_VERSION, ROWS_MAX, Scenario, format_duration
 from simulator.experiments import (
     FINISHED,
     Load,
+    assumed,
     first_fault_us,
     has_phases,
     late_measures,
     load_of,
     measures_of,
+    period_says,
     reduced,
 )
 from simulator.what_if import variants
@@ -41,13 +43,14 @@ from visualizer.labs.clients import client_key
 from visualizer.labs.reruns import ROWS_MOST
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import hash_of, new_token
-from visualizer.setups.form import at_of, composed
-from visualizer.setups.reading import NO_FAILURE, Failure, Reading, read_text, values_from
+from visualizer.setups.forms import composed, form_of
+from visualizer.setups.reading import Failure, Reading, failure_of, read_text, values_from
 from visualizer.tasks.models import WAITING, TaskState
 from visualizer.tasks.owned import Quotas, check_waiting
 
 if TYPE_CHECKING:
     from simulator.experiments import Experiment as Planned
+    from visualizer.setups.form import Beside
 
 RUNS = 20
 
@@ -78,9 +81,6 @@ KEPT = 200
 WAITING_MOST = 20
 """Most questions that wait on a site. A further one is refused and may be asked again."""
 
-SLOW_ACKS = {"slow_share": "1%", "slow_for": "500ms"}
-"""The slow acks that are tried beside a form that has none."""
-
 AS_ENTERED = "as-entered"
 
 SMALLER = (
@@ -96,13 +96,15 @@ CHANGED_COST = 2
 class Question:
     """A set-up to be answered: its scenario, the experiment's text, and what is tried beside it.
 
-    Its runs have 1/`factor` of its rate, and `run_text` is the scenario that they have.
+    `beside_says` begins the sentence about that. The runs have 1/`factor` of its rate, and `run_text` is the
+    scenario that they have.
     """
 
     scenario: Scenario
     failure: Failure
     text: str
     beside: str = ""
+    beside_says: str = ""
     factor: int = 1
     run_text: str = ""
 
@@ -117,19 +119,12 @@ def question_of(given: Mapping[str, Any]) -> Question:
     query, text = given.get("query"), given.get("yaml")
     if isinstance(query, str) and len(query) <= 2 * QUERY_MOST:
         values = values_from(dict(parse_qsl(query.lstrip("?"), keep_blank_values=True, max_num_fields=400)))
-        slow = bool(values["slow_share"].strip())
-        beside = {
-            **values,
-            "at": at_of(values),
-            **({"slow_share": "", "slow_for": ""} if slow else SLOW_ACKS),
-        }
-        texts = [_form_text(values), _form_text(beside)]
-        return _question(read_text(texts[0]), texts[1], "without-slow-acks" if slow else "with-slow-acks")
+        return _question(read_text(_form_text(values)), form_of(values).beside(values))
     if not isinstance(text, str):
         raise Refused(
             "bad-field", "yaml is not a text.", 'Send {"yaml": "format: 1…"} or {"query": "rate=…"}.'
         )
-    return _question(read_text(text), "", "")
+    return _question(read_text(text), None)
 
 
 QUERY_MOST = 20_000
@@ -140,34 +135,30 @@ def _form_text(values: Mapping[str, str]) -> str:
     return "".join(f"{line.text}\n" for line in composed(values))
 
 
-def _question(reading: Reading, beside_text: str, beside: str) -> Question:
+def _question(reading: Reading, tried: Beside | None) -> Question:
     if reading.scenario is None:
         raise Refused(
             "bad-scenario",
             f"The scenario has {problems_counted(len(reading.problems))}.",
             "Fix every problem listed and start again.",
         )
-    if reading.failure is None:
-        hint = (
-            "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, mode: crash}"
-            " or - {at: 30s, do: leader.crash, group: …}"
-        )
-        raise Refused("no-failure", NO_FAILURE, hint)
-    scenario = reading.scenario
+    scenario, beside = reading.scenario, "" if tried is None else tried.name
+    beside_text = "" if tried is None else _form_text(tried.values)
     texts = {AS_ENTERED: reading.text, **({beside: beside_text} if beside else {})}
-    tried = read_text(beside_text).scenario if beside else None
+    other = read_text(beside_text).scenario if beside else None
 
     def text_at(factor: int) -> str:
         if factor == 1:
             return _experiment_text(scenario, texts)
         parts = {f"{PART}{each}": _reduced_text(scenario, each) for each in (factor, 2 * factor)}
         return _experiment_text(
-            scenario, parts | ({} if tried is None else {beside: _reduced_text(tried, factor)})
+            scenario, parts | ({} if other is None else {beside: _reduced_text(other, factor)})
         )
 
     factor = _factor(scenario, bool(beside), text_at)
     run_text = reading.text if factor == 1 else _reduced_text(scenario, factor)
-    return Question(scenario, reading.failure, text_at(factor), beside, factor, run_text)
+    says = "" if tried is None else tried.says
+    return Question(scenario, failure_of(scenario), text_at(factor), beside, says, factor, run_text)
 
 
 def _experiment_text(scenario: Scenario, texts: Mapping[str, str]) -> str:
@@ -334,11 +325,16 @@ def _asked(question: Question) -> dict[str, Any]:
         "to": failure.target,
         "mode": failure.mode,
         "fault": failure.fault,
+        "begins": failure.begins,
         "at_us": failure.at_us,
         "period_us": later[1] * RUNS,  # 0: the runs have no phases
+        "period_says": period_says(question.scenario),
+        "assumed": assumed(question.scenario),
+        "readers": "consumers" if question.load is None else question.load.readers,
         "until_us": question.scenario.until_us,
         "points": [one.values.get("scenario", "") for one in experiment.points],
         "beside": question.beside,
+        "beside_says": question.beside_says,
         "yaml": question.run_text,
         "runs": runs,
     }

@@ -27,10 +27,11 @@ export function writeFigures({ document, root }, { cases, table, left, right }) 
 function rowOf(document, { name, title, unit }, sides) {
   const values = sides.map((one) => figureOf(one?.figures ?? one, name));
   const kind = values[0] === values[1] ? "" : ".differs";
-  const cell = (value) => element(document, HARM.has(name) && value > 0 ? "td.harm-text" : "td", { text: textOf(value, unit) });
+  const cell = (value, at) => element(document, HARM.has(name) && value > 0 ? "td.harm-text" : "td", { text: textOf(value, unit, sides[at]?.at_least?.includes(name)) });
   return element(document, `tr${kind}`, {}, [headCell(document, "row", title), ...values.map(cell)]);
 }
 
 const figureOf = (one, name) => one?.[name] ?? null;
 
-const textOf = (value, unit) => (value === null ? "–" : unit === "count" ? whole(value) : span(value));
+/** A figure in words; one that may still rise is a lower bound. */
+export const textOf = (value, unit, at_least = false) => (value === null ? "–" : `${at_least ? "at least " : ""}${unit === "count" ? whole(value) : span(value)}`);

@@ -9,7 +9,7 @@ import { element, putParts, required, setText } from "../render/dom.js";
 import { debounced } from "./debounced.js";
 import { askAbout } from "../wire/answers.js";
 import { headline, table } from "../render/what_if_table.js";
-import { makeNumberTable, makeRuns } from "./answer_runs.js";
+import { instantWords, makeNumberTable, makeRuns } from "./answer_runs.js";
 
 /** Pause after the last change before the size of the answer is asked for, ms. */
 const SIZE_PAUSE_MS = 600;
@@ -27,12 +27,13 @@ const SIZE_PAUSE_MS = 600;
 export function makeAnswer({ document, root, window, requests, getYaml, getQuestion, onOpen }) {
   const [sentence, about, announced] = ["sentence", "about", "announced"].map((name) => required(root, `[data-part=${name}]`));
   let answer = noAnswer();
+  const [validity, fidelity] = ["validity", "fidelity"].map((name) => required(root, `[data-part=${name}]`));
   let reading = { failure: null, problems: [] };
   let [asked_yaml, leave] = [null, null];
   const [size, below] = [makeSize({ window, requests, address: root.dataset.size, getQuestion, onChange: () => draw() }), makeBelow(document, root)];
   const progress = makeProgress(root, ask, cancel);
   const open = (seed) => onOpen({ ...runOf(answer, seed), yaml: answer.asked.yaml ?? asked_yaml });
-  const runs = makeRuns(document, root, { runs: () => answer.runs, onOpen: open });
+  const runs = makeRuns(document, root, { runs: () => answer.runs, verb: () => instantWords(answer.asked), onOpen: open });
   const numbers = makeNumberTable(document, root, open);
   new window.ResizeObserver(() => draw()).observe(runs.plots);
 
@@ -73,12 +74,15 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
 
   return {
     state: () => answer,
+    ask,
     cancel,
     draw,
     url: () => answer.asked?.url ?? "",
     /** The server has read the set-up again. */
     about(next) {
       reading = next;
+      if (next.validity) setText(validity, next.validity);
+      fidelity.hidden = !next.compared;
       size.ask(reading.failure !== null);
       draw();
     },

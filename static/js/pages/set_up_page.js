@@ -22,8 +22,12 @@ import { makeOwnText } from "./set_up_text.js";
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} page */
 export function openSetUp({ document, root, window, fetcher }) {
   const requests = makeRequests(fetcher, "");
+  const back = makeWayBack(window, document);
   /** Creates a lab from the present set-up, or from one run of the answer. @param {Run} [run] */
-  const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run).catch(say);
+  const openLab = (run = { yaml: part().yaml() }) =>
+    back.keep({ address: sharing.address(), is_answered: isAnswered(answer.state()) })
+      .then(() => makeLab({ root, window, requests }, run))
+      .catch(say);
   const parts = { document, root, window, requests, onTrouble: say };
   const [failure, ways] = ["failure", "ways"].map((name) => required(root, `[data-part=${name}]`));
   let way = "form";
@@ -42,7 +46,7 @@ export function openSetUp({ document, root, window, fetcher }) {
   ways.hidden = false;
   for (const button of allOf(ways, "[data-way]")) button.addEventListener("click", () => showWay(button.dataset.way));
   read("form", first);
-  takeLink();
+  takeLink().then(() => back.wasAnswered() && answer.ask());
 
   function showWay(wanted) {
     way = wanted;
@@ -56,7 +60,7 @@ export function openSetUp({ document, root, window, fetcher }) {
     if (from !== way) return;
     open_button.disabled = reading.problems.length > 0;
     const lines = reading.problems.map((problem) => problemLine(document, problem, () => part().goTo(problem)));
-    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", {}, [`${reading.no_failure} `, element(document, "button.plain", { type: "button", text: "Open it under Experiments", onclick: () => sharing.experiment() })])] : []));
+    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", { text: reading.no_failure })] : []));
     answer.about(reading);
     failure.hidden = true;
   }
@@ -79,6 +83,25 @@ export function openSetUp({ document, root, window, fetcher }) {
   }
 
   return { answer: answer.state, answered: () => isAnswered(answer.state()), close: answer.cancel };
+}
+
+/** Where the tab keeps the set-up from which a lab was opened. */
+const LEFT = "failover-lab.set-up.left";
+
+/** The way back from a lab: a visitor who comes from one gets the set-up from which it was opened, with its answer, which the server has kept. */
+function makeWayBack(window, document) {
+  const here = window.location.pathname + window.location.search + window.location.hash;
+  const left = JSON.parse(window.sessionStorage.getItem(LEFT) ?? "null");
+  const from_lab = document.referrer.startsWith(`${window.location.origin}/labs/`);
+  if (left && from_lab && here === window.location.pathname && here !== left.address) window.location.replace(left.address);
+  return {
+    /** @param {{address: Promise<string>, is_answered: boolean}} given */
+    async keep({ address, is_answered }) {
+      window.sessionStorage.setItem(LEFT, JSON.stringify({ address: await address, is_answered }));
+    },
+    /** Whether this is the set-up that was left, and it had an answer. */
+    wasAnswered: () => Boolean(left?.is_answered) && left.address === here,
+  };
 }
 
 /** Creates a lab and opens it. */

@@ -6,7 +6,6 @@ the time that runs take; no figure of a run depends on them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from simulator.scenarios.settings import SETTINGS
@@ -15,7 +14,7 @@ from simulator.system.measured import Load
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
     from simulator.protocols.pulsar.scenario.model import PulsarScenario
-    from simulator.scenarios.model import CommandSpec, Distribution
+    from simulator.scenarios.model import CommandSpec
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 RECONNECT_S = 0.5
@@ -32,7 +31,7 @@ def load_of(scenario: PulsarScenario) -> Load | None:
     consumers = [one for one in scenario.consumers.values() if one.subscription == subscription.name]
     producers = [one for one in scenario.producers.values() if one.topic == subscription.topic]
     rate = sum(map(_rate, producers))
-    spans_s = [_mean_s(one.processing) for one in consumers]
+    spans_s = [one.processing.mean_us() / 1e6 for one in consumers]
     if not consumers or not all(spans_s):
         return Load(rate, None, RECONNECT_S)
     partitions = max(1, scenario.topics[subscription.topic].partitions)
@@ -48,12 +47,6 @@ def load_of(scenario: PulsarScenario) -> Load | None:
 def _rate(producer: ProducerSpec) -> float:
     """Messages per second while it publishes."""
     return 1e6 / producer.every_us if producer.every_us else 0.0
-
-
-def _mean_s(span: Distribution) -> float:
-    if span.kind == "lognormal":
-        return span.value_us * math.exp((span.sigma_millionths / 1e6) ** 2 / 2) / 1e6
-    return span.nominal_us / 1e6
 
 
 def _behind_s(scenario: PulsarScenario, move: CommandSpec) -> float:
