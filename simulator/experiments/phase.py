@@ -24,7 +24,7 @@ def first_fault_us(scenario: Scenario) -> int | None:
 
 
 def happening(scenario: Scenario) -> str:
-    """The beginning of a sentence about what the scenario's first fault costs, such as "If node n1 crashes".
+    """Begins a sentence about what the scenario's first fault costs, such as "If node n1 crashes".
 
     A command that is no fault is given with its names; it counts where the scenario has no fault.
     """

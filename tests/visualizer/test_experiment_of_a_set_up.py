@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from simulator.experiments import batches, read_experiment_text, run_batch
+from visualizer.experiments.composing import base_of, one_parameter
 from visualizer.setups.forms import completed, composed
 
 
@@ -17,3 +20,16 @@ def test_the_text_of_my_set_up_runs_as_an_experiment():
     assert [row["phase_us"] for row in rows] == [0, 125_000, 250_000, 375_000] * 2
     assert {row["status"] for row in rows} == {"finished"}
     assert max(row["duplicates"] for row in rows) > 0
+
+
+def test_a_set_up_of_a_group_is_the_base_of_an_experiment():
+    base = base_of({"kind": "set-up", "query": "system=emqx&rate=20/s&streams=4&nodes=2&clients=2"})
+    assert base.problems == () and "family: durable-shared-subscriptions" in base.text
+    parameter = base.parameters()[0]
+    text = one_parameter(
+        base, parameter, {"values": ", ".join(parameter.parameter.values[:2]), "phases": "2"}
+    )
+    experiment = read_experiment_text(text)
+    rows = [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+    assert {row["status"] for row in rows} == {"finished"} and len(rows) > 2
+    assert any(json.loads(row["causes"]) for row in rows), "the causes of groups are counted"

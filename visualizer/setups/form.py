@@ -1,4 +1,4 @@
-"""The forms of a visitor's own set-up: fields, their layout, and the scenario text that their values make.
+"""The forms of a visitor's own set-up: their fields, and the scenario text that their values make.
 
 Rules: a field is declared once, in the `Form` of its protocol, with its default, its words and its place.
 No value is checked here. What was typed is written into the text as it is, one key a line, and each piece of
@@ -57,12 +57,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Fields under a heading; `says` is a sentence below it."""
+    """Fields under a heading; `says` is a sentence below it, and `long` is for fields with long names."""
 
     title: str
     name: str
     fields: tuple[Field, ...]
     says: str = ""
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +321,7 @@ def grouped(form: Form, values: Values, problems: Sequence[Mapping[str, Any]]) -
             "title": group.title,
             "name": group.name,
             "says": group.says,
+            "long": group.long,
             "fields": [shown(one) for one in group.fields],
             "pairs": [] if place else pairs,
         }

@@ -88,7 +88,7 @@ GROUPS = (
                 "Behaviour",
                 SHIPPED,
                 "of leaders and sessions",
-                ((SHIPPED, "EMQX 5.10 as shipped"), ("proposal", "as proposed, faults repaired")),
+                ((SHIPPED, "5.10, as shipped"), ("proposal", "known faults repaired")),
             ),
             Field(
                 "remote",
@@ -96,8 +96,8 @@ GROUPS = (
                 hint="from a session to its leader (emqx#18143)",
                 choices=(
                     ("", "as in that release"),
-                    (REACHABLE, "arrive, as since 6.0.4"),
-                    ("unreachable", "never arrive, as in 5.10"),
+                    (REACHABLE, "arrive, as in 6.0.4"),
+                    ("unreachable", "never, as in 5.10"),
                 ),
             ),
         ),
@@ -129,6 +129,7 @@ GROUPS = (
         "timers",
         tuple(_setting(name) for name in TIMERS),
         "Settings under durable_queues in EMQX's configuration; empty: as shipped.",
+        long=True,
     ),
     Group(
         "Failure",

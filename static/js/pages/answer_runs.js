@@ -113,11 +113,13 @@ export function makeNumberTable(document, root, onOpen) {
       const head = ["seed", instantWords(asked), ...figures.map((figure) => figure.says), "as a lab"];
       required(numbers, "table").replaceChildren(
         element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, head))]),
-        element(document, "tbody", {}, runs.map((run) => rowOf(run, figures))),
+        element(document, "tbody", {}, inSeedOrder(runs).map((run) => rowOf(run, figures))),
       );
       setText(command_line, `On the command line, for seed 2: ${commandLine(asked.runs[1])}${asked.size.factor > 1 ? ` (with the YAML of the run opened as a lab, at 1/${asked.size.factor} of the rate)` : ""}`);
     },
   };
 }
+
+const inSeedOrder = (runs) => [...runs].sort((one, other) => one.seed - other.seed);
 
 const commandLine = ({ seed, set }) => `manage.py simulate my-set-up.yaml --seed ${seed} ${set.map(([path, value]) => `--set '${path}=${value}'`).join(" ")}`;

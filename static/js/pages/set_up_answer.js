@@ -27,7 +27,6 @@ const SIZE_PAUSE_MS = 600;
 export function makeAnswer({ document, root, window, requests, getYaml, getQuestion, onOpen }) {
   const [sentence, about, announced] = ["sentence", "about", "announced"].map((name) => required(root, `[data-part=${name}]`));
   let answer = noAnswer();
-  const [validity, fidelity] = ["validity", "fidelity"].map((name) => required(root, `[data-part=${name}]`));
   let reading = { failure: null, problems: [] };
   let [asked_yaml, leave] = [null, null];
   const [size, below] = [makeSize({ window, requests, address: root.dataset.size, getQuestion, onChange: () => draw() }), makeBelow(document, root)];
@@ -73,16 +72,13 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
   }
 
   return {
+    ...{ ask, cancel, draw },
     state: () => answer,
-    ask,
-    cancel,
-    draw,
     url: () => answer.asked?.url ?? "",
     /** The server has read the set-up again. */
     about(next) {
       reading = next;
-      if (next.validity) setText(validity, next.validity);
-      fidelity.hidden = !next.compared;
+      below.about(next);
       size.ask(reading.failure !== null);
       draw();
     },
@@ -107,12 +103,17 @@ function makeSize({ window, requests, address, getQuestion, onChange }) {
   };
 }
 
-/** What is assumed, for which rates the simulator was compared, and what would have helped, once the answer is there. */
+/** What is assumed, against what the simulator was compared, and what would have helped, once the answer is there. */
 function makeBelow(document, root) {
   const below = required(root, "[data-part=below]");
   const list = required(root, "[data-part=assumptions]");
+  const [validity, fidelity] = ["validity", "fidelity"].map((name) => required(root, `[data-part=${name}]`));
   const what_if = makeWhatIf(document, root);
   return {
+    about(reading) {
+      if (reading.validity) setText(validity, reading.validity);
+      fidelity.hidden = !reading.compared;
+    },
     draw(answer) {
       what_if.draw(answer);
       below.hidden = !isAnswered(answer);

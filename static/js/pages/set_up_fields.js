@@ -1,6 +1,6 @@
 /** The fields of the set-up's form: pairs of names, choices of a name, fields that apply, problems at their fields. It never changes typed text. */
 
-import { allOf, element, found, required, setText } from "../render/dom.js";
+import { allOf, element, found, required } from "../render/dom.js";
 
 /**
  * @param {Document} document

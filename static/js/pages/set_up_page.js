@@ -24,17 +24,13 @@ export function openSetUp({ document, root, window, fetcher }) {
   const requests = makeRequests(fetcher, "");
   const back = makeWayBack(window, document);
   /** Creates a lab from the present set-up, or from one run of the answer. @param {Run} [run] */
-  const openLab = (run = { yaml: part().yaml() }) =>
-    back.keep({ address: sharing.address(), is_answered: isAnswered(answer.state()) })
-      .then(() => makeLab({ root, window, requests }, run))
-      .catch(say);
+  const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run, back.keep(sharing.address(), isAnswered(answer.state()))).catch(say);
   const parts = { document, root, window, requests, onTrouble: say };
   const [failure, ways] = ["failure", "ways"].map((name) => required(root, `[data-part=${name}]`));
   let way = "form";
 
   const answer = makeAnswer({ document, root, window, requests, getYaml: () => part().yaml(), getQuestion: () => part().question(), onOpen: (run) => openLab(run) });
-  const first = JSON.parse(required(document, "#reading-data").textContent);
-  const lines = JSON.parse(required(document, "#line-data").textContent);
+  const [first, lines] = ["reading", "line"].map((name) => JSON.parse(required(document, `#${name}-data`).textContent));
   const form = makeForm({ ...parts, address: root.dataset.formAddress, first, lines, onReading: (reading) => read("form", reading) });
   const own = makeOwnText({ ...parts, address: root.dataset.textAddress, onReading: (reading) => read("text", reading) });
   const sharing = makeSharing({ document, root, window, getYaml: () => part().yaml(), isForm: () => way === "form" });
@@ -95,8 +91,8 @@ function makeWayBack(window, document) {
   const from_lab = document.referrer.startsWith(`${window.location.origin}/labs/`);
   if (left && from_lab && here === window.location.pathname && here !== left.address) window.location.replace(left.address);
   return {
-    /** @param {{address: Promise<string>, is_answered: boolean}} given */
-    async keep({ address, is_answered }) {
+    /** @param {Promise<string>} address @param {boolean} is_answered */
+    async keep(address, is_answered) {
       window.sessionStorage.setItem(LEFT, JSON.stringify({ address: await address, is_answered }));
     },
     /** Whether this is the set-up that was left, and it had an answer. */
@@ -104,8 +100,9 @@ function makeWayBack(window, document) {
   };
 }
 
-/** Creates a lab and opens it. */
-async function makeLab({ root, window, requests }, run) {
+/** Creates a lab and opens it, once the way back is kept. */
+async function makeLab({ root, window, requests }, run, kept) {
+  await kept;
   const made = await requests.post(root.dataset.create, run);
   keepToken(made.id, made.token, window);
   window.location.assign(`${made.url}#token=${made.token}`);
