@@ -154,6 +154,7 @@ PYTHON_API = (
     "simulator.tours",
     "simulator.comparison",
     "simulator.experiments",
+    "simulator.set_ups",
     "simulator.glossary",
     "simulator.story.queries",
     "simulator.protocols.registry",

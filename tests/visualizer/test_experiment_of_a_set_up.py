@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from simulator.experiments import batches, read_experiment_text, run_batch
+from simulator.set_ups import completed, composed
 from visualizer.experiments.composing import base_of, one_parameter
-from visualizer.setups.forms import completed, composed
 
 
 def test_the_text_of_my_set_up_runs_as_an_experiment():

@@ -23,6 +23,7 @@ from simulator import World, load_scenario_text
 from simulator.experiments import batches, load_of, read_experiment_text, replayed, run_batch
 from simulator.headless import simulate
 from simulator.scenarios.editing import builtin_text
+from simulator.set_ups import FORMS, completed, composed
 from simulator.what_if import Rerun, answer, variants
 from tests.visualizer.pages import Page
 from visualizer.experiments import reading as reading_module
@@ -30,7 +31,6 @@ from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
 from visualizer.setups import question as question_module
-from visualizer.setups.forms import FORMS, completed, composed
 from visualizer.setups.question import RUNS, Question, _asked, ask, question_of, size_of
 from visualizer.setups.reading import read_form, read_text
 

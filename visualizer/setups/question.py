@@ -33,6 +33,7 @@ from simulator.experiments import (
     period_says,
     reduced,
 )
+from simulator.set_ups import composed, form_of
 from simulator.what_if import variants
 from visualizer.experiments.composing import block_of
 from visualizer.experiments.models import Experiment
@@ -43,14 +44,13 @@ from visualizer.labs.clients import client_key
 from visualizer.labs.reruns import ROWS_MOST
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import hash_of, new_token
-from visualizer.setups.forms import composed, form_of
 from visualizer.setups.reading import Failure, Reading, failure_of, read_text, values_from
 from visualizer.tasks.models import WAITING, TaskState
 from visualizer.tasks.owned import Quotas, check_waiting
 
 if TYPE_CHECKING:
     from simulator.experiments import Experiment as Planned
-    from visualizer.setups.form import Beside
+    from simulator.set_ups import Beside
 
 RUNS = 20
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from simulator import Scenario, ScenarioError, format_duration
 from simulator.experiments import first_fault, happening
+from simulator.set_ups import FORMS, Field, Form, Line, form_of, number
 from visualizer.labs.definitions import YAML_LIMIT, read_scenario
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
-from visualizer.setups.form import Field, Form, Line, number
-from visualizer.setups.forms import FORMS, form_of
 
 NO_FAILURE = (
     "This scenario has no command, so its runs differ only by their seeds. Add a fault to commands, such as "
@@ -145,7 +144,7 @@ def described(reading: Reading) -> dict[str, Any]:
     if scenario is None or failure is None:
         none = {"title": "", "failure": None, "no_failure": "", "validity": "", "compared": False}
         return {"problems": reading.problems, **none}
-    form = next((one for one in FORMS if one.protocol == scenario.protocol), FORMS[0])
+    form = next((one for one in FORMS if one.name == scenario.protocol), None)
     asked = {
         "from": failure.source,
         "to": failure.target,
@@ -159,6 +158,6 @@ def described(reading: Reading) -> dict[str, Any]:
         "title": scenario.title,
         "failure": asked,
         "no_failure": "" if scenario.commands else NO_FAILURE,
-        "validity": form.validity,
-        "compared": form.compared,
+        "validity": "" if form is None else form.validity,
+        "compared": form is not None and form.compared,
     }

@@ -14,10 +14,9 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
+from simulator.set_ups import FORMS, NAMES, form_of, grouped
 from visualizer.live.wire import Refused, json_object
 from visualizer.questions.questions import refusal
-from visualizer.setups.form import NAMES, grouped
-from visualizer.setups.forms import FORMS, form_of
 from visualizer.setups.question import RUNS, ask, question_of, size_of
 from visualizer.setups.reading import described, read_form, read_text, values_from
 from visualizer.tasks.posts import NO_STORE, posts

@@ -111,7 +111,7 @@ function makeBelow(document, root) {
   const what_if = makeWhatIf(document, root);
   return {
     about(reading) {
-      if (reading.validity) setText(validity, reading.validity);
+      setText(validity, reading.validity ?? "");
       fidelity.hidden = !reading.compared;
     },
     draw(answer) {

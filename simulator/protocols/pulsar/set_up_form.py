@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from simulator import format_duration
+from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from visualizer.fidelity.views import COMPARED_RATES
-from visualizer.setups.form import (
+from simulator.scenarios.units import format_duration
+from simulator.system.set_up_form import (
     ARRIVALS,
     NAMES,
     PROCESSING,
@@ -332,9 +332,11 @@ def _beside(values: Values) -> Beside:
     return Beside(name, {**values, "at": at_of(values), **changed}, says)
 
 
-REGIONS = Form(
-    name="pulsar",
-    protocol="pulsar",
+COMPARED_RATES = (10, 100)
+"""The least and the most messages per second of the runs that were compared with real brokers so far."""
+
+FORM = Form(
+    name=PULSAR,
     title="Pulsar: regions",
     groups=GROUPS,
     write=_write,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
-from simulator import format_duration
+from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
+from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.settings import PROPOSAL, SHIPPED
 from simulator.scenarios.settings import SETTINGS
-from visualizer.setups.form import (
+from simulator.scenarios.units import format_duration
+from simulator.system.set_up_form import (
     ARRIVALS,
     NAMES,
     PROCESSING,
@@ -51,18 +54,7 @@ DRAINING_US = 15_000_000
 DRAINING_MOST_US = 120_000_000
 """How long it goes on at most; a run that still delivers then says so."""
 
-SHIPPED, REACHABLE = "5.10", "reachable"
-
-TIMERS = (
-    "session_find_leader_timeout",
-    "session_ping_leader_interval",
-    "session_ping_leader_timeout",
-    "session_unsubscribe_timeout",
-    "leader_renew_streams_interval",
-    "leader_periodical_actions_interval",
-    "leader_borrower_timeout",
-)
-"""The settings under `durable_queues` of `emqx_ds_shared_sub_schema`."""
+REACHABLE = "reachable"
 
 OF_NODE = ("node-crash", "node-stop", "node-evacuate", "node-cut")
 OF_CLIENT = ("session-kill", "session-disconnect")
@@ -88,7 +80,7 @@ GROUPS = (
                 "Behaviour",
                 SHIPPED,
                 "of leaders and sessions",
-                ((SHIPPED, "5.10, as shipped"), ("proposal", "known faults repaired")),
+                ((SHIPPED, "5.10, as shipped"), (PROPOSAL, "known faults repaired")),
             ),
             Field(
                 "remote",
@@ -127,7 +119,7 @@ GROUPS = (
     Group(
         "Timers",
         "timers",
-        tuple(_setting(name) for name in TIMERS),
+        tuple(_setting(name) for name in LIVE_SETTINGS),
         "Settings under durable_queues in EMQX's configuration; empty: as shipped.",
         long=True,
     ),
@@ -317,9 +309,8 @@ VALIDITY = (
     "at every node at once."
 )
 
-SHARED_GROUPS = Form(
-    name="emqx",
-    protocol="emqx",
+FORM = Form(
+    name=EMQX,
     title="EMQX: shared group",
     groups=GROUPS,
     write=_write,

@@ -1,14 +1,30 @@
-"""The forms of My set-up, by the system that an address names; the first one is shown without a name."""
+"""The forms of My set-up, one for each protocol that declares one (`simulator.system.set_up_form`).
+
+An address names the protocol of its form; without a name it is the first one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from visualizer.setups.form import SYSTEM, Form, Line
-from visualizer.setups.regions import REGIONS
-from visualizer.setups.shared_groups import SHARED_GROUPS
+from simulator.protocols.table import PROTOCOLS
+from simulator.system.set_up_form import NAMES, SYSTEM, Beside, Field, Form, Line, grouped, number
 
-FORMS: tuple[Form, ...] = (REGIONS, SHARED_GROUPS)
+FORMS: tuple[Form, ...] = tuple(one.form for one in PROTOCOLS.values() if one.form is not None)
+
+__all__ = [
+    "FORMS",
+    "NAMES",
+    "Beside",
+    "Field",
+    "Form",
+    "Line",
+    "completed",
+    "composed",
+    "form_of",
+    "grouped",
+    "number",
+]
 
 
 def form_of(values: Mapping[str, str]) -> Form:

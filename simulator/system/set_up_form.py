@@ -1,6 +1,6 @@
 """The forms of a visitor's own set-up: their fields, and the scenario text that their values make.
 
-Rules: a field is declared once, in the `Form` of its protocol, with its default, its words and its place.
+Rules: a field is declared once, in the `Form` of its protocol's manifest, with its default, words and place.
 No value is checked here. What was typed is written into the text as it is, one key a line, and each piece of
 a line has the name of its field. The scenario loader reads the text, and its problems are assigned to fields
 by line. Only what the format cannot express is computed: half of a round trip, sums of spans, as many clients
@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import Wrong, format_duration, parse_duration
+from simulator.scenarios.problems import Wrong
+from simulator.scenarios.units import format_duration, parse_duration
 
 Choices = tuple[tuple[str, str], ...]
 Values = Mapping[str, str]
@@ -85,7 +86,7 @@ def _none(values: Values) -> Beside | None:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of one system.
+    """The form of one protocol, under whose name an address has it.
 
     - `write(writer)` writes the scenario; `names(values)` are the choices of fields with `NAMES`.
     - `at_of(values)`: the instant of the failure, as typed or chosen.
@@ -97,7 +98,6 @@ class Form:
     """
 
     name: str
-    protocol: str
     title: str
     groups: tuple[Group, ...]
     write: Callable[[Writer], None]
