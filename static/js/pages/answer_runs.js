@@ -77,7 +77,7 @@ export function makeRuns(document, root, { runs, verb, onOpen }) {
 }
 
 /** @returns {string} what happens at the instant of a run: its consumers move, or the first fault comes */
-export const instantWords = (asked) => (asked?.to ? "moved at" : "fault at");
+export const instantWords = (asked) => (asked?.to ? "moved at" : asked?.fault ? "fault at" : "opens at");
 
 /** @returns {string} a run as a sentence: its seed, its instant and its figures */
 function wordsOfRun(runs, run, verb) {
