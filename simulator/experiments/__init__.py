@@ -10,6 +10,7 @@ from simulator.experiments.cost import (
     late_measures,
     load_of,
     measures_of,
+    messages_of,
     reduced,
 )
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
@@ -56,6 +57,7 @@ __all__ = [
     "load_of",
     "made_again",
     "measures_of",
+    "messages_of",
     "read_experiment",
     "read_experiment_text",
     "reduced",

@@ -4,7 +4,7 @@ Rules: run N has seed N, and its failover, everything after it and its end are l
 the snapshot period. With constant latencies twenty seeds could make twenty equal runs, and the number of
 duplicates depends mainly on the age of the last snapshot; so the runs sample that age evenly. What the form
 assumes is run beside it, with the same seeds and phases, after the answer. What would have helped in one of
-the runs follows (`labsite/engine_worker.py`). A set-up that would take too long is run at a part of its rate
+the runs follows (`labsite/engine_worker.py`). A set-up with too many messages is run at a part of its rate
 with as much smaller a number of consumers, and counts are multiplied. By how much the answer may differ is
 measured for each set-up: it is run again at half of that rate.
 """
@@ -12,7 +12,7 @@ measured for each set-up: it is run again at half of that rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from simulator.experiments import (
     late_measures,
     load_of,
     measures_of,
+    messages_of,
     reduced,
 )
 from simulator.what_if import variants
@@ -52,16 +53,13 @@ if TYPE_CHECKING:
 RUNS = 20
 
 WHOLE_RATE = 10_000
-"""Messages per second up to which a set-up is run as it is, if that takes less than `WHOLE_CORE_S`."""
+"""Messages per second up to which a set-up is run as it is, if its runs have at most `WHOLE_MESSAGES`."""
 
-WHOLE_CORE_S = 500.0
-"""Most estimated seconds of one core for the twenty runs of a set-up up to `WHOLE_RATE`."""
+WHOLE_MESSAGES = 6_000_000
+"""Most messages that the twenty runs of a set-up up to `WHOLE_RATE` publish: some eight minutes of a core."""
 
-ANSWER_CORE_S = 60.0
-"""Most estimated seconds of one core for the twenty runs above `WHOLE_RATE`: half a minute of two cores."""
-
-ESTIMATED_RATE = 5_000
-"""Messages per second at which the time of a higher rate is estimated, so that this takes about a second."""
+PART_MESSAGES = 700_000
+"""Most messages that the twenty runs above `WHOLE_RATE` publish: about a minute of one core."""
 
 LEAST_RATE = 2_000
 """Messages per second to which a rate is reduced at most: below, a backlog fits into one receiver queue."""
@@ -165,7 +163,7 @@ def _question(reading: Reading, beside_text: str, beside: str) -> Question:
             scenario, parts | ({} if tried is None else {beside: _reduced_text(tried, factor)})
         )
 
-    factor = _factor(scenario, bool(beside), text_at)
+    factor = _factor(scenario)
     run_text = reading.text if factor == 1 else _reduced_text(scenario, factor)
     return Question(scenario, reading.failure, text_at(factor), beside, factor, run_text)
 
@@ -195,22 +193,24 @@ def _reduced_text(scenario: Scenario, factor: int) -> str:
     return "" if found is None else found.canonical_text
 
 
-def _factor(scenario: Scenario, beside: bool, text_at: Callable[[int], str]) -> int:
+def _factor(scenario: Scenario) -> int:
     """By what the rate is divided: the least power of two with which the twenty runs are short enough.
 
-    The time is estimated at about `ESTIMATED_RATE` and is nearly proportional to the rate.
+    It depends on the scenario alone, so that a question has one answer on every machine. The messages of
+    a run are nearly proportional to its rate, and so is the time that it takes.
     """
-    load = load_of(scenario)
-    if load is None:
+    load, messages = load_of(scenario), messages_of(scenario)
+    if load is None or messages is None:
         return 1
-    rate, above = load.rate, load.rate > WHOLE_RATE
-    possible = [1]
-    while rate / (2 * possible[-1]) >= LEAST_RATE and reduced(scenario, 4 * possible[-1]) is not None:
-        possible.append(2 * possible[-1])
-    tried = next((each for each in possible if rate / each <= ESTIMATED_RATE or not above), possible[-1])
-    core_s = tried * read_experiment(text_at(tried)).cost.core_s * _share(beside, tried)
-    most_s = ANSWER_CORE_S if above else WHOLE_CORE_S
-    return next((each for each in possible if core_s / each <= most_s), possible[-1])
+    most = WHOLE_MESSAGES if load.rate <= WHOLE_RATE else PART_MESSAGES
+    factor = 1
+    while (
+        RUNS * messages > most * factor
+        and load.rate / (2 * factor) >= LEAST_RATE
+        and reduced(scenario, 4 * factor) is not None  # it is run at half of that rate, too
+    ):
+        factor *= 2
+    return factor
 
 
 def _share(beside: bool, factor: int) -> float:
