@@ -94,15 +94,16 @@ CHANGED_COST = 2
 class Question:
     """A set-up to be answered: its scenario, the experiment's text, and what is tried beside it.
 
-    Its runs have 1/`factor` of its rate, and `run_text` is the scenario that they have.
+    Its runs have 1/`factor` of its rate: the scenario `run`, whose text is `run_text`.
     """
 
     scenario: Scenario
     failure: Failure
     text: str
-    beside: str = ""
-    factor: int = 1
-    run_text: str = ""
+    beside: str
+    factor: int
+    run: Scenario
+    run_text: str
 
     @property
     def load(self) -> Load | None:
@@ -155,17 +156,16 @@ def _question(reading: Reading, beside_text: str, beside: str) -> Question:
     texts = {AS_ENTERED: reading.text, **({beside: beside_text} if beside else {})}
     tried = read_text(beside_text).scenario if beside else None
 
-    def text_at(factor: int) -> str:
-        if factor == 1:
-            return _experiment_text(scenario, texts)
-        parts = {f"{PART}{each}": _reduced_text(scenario, each) for each in (factor, 2 * factor)}
-        return _experiment_text(
-            scenario, parts | ({} if tried is None else {beside: _reduced_text(tried, factor)})
-        )
-
     factor = _factor(scenario)
-    run_text = reading.text if factor == 1 else _reduced_text(scenario, factor)
-    return Question(scenario, reading.failure, text_at(factor), beside, factor, run_text)
+    run = scenario if factor == 1 else reduced(scenario, factor)
+    assert run is not None, "the factor is a possible one"
+    if factor > 1:
+        texts = {f"{PART}{factor}": run.canonical_text}
+        texts[f"{PART}{2 * factor}"] = _reduced_text(scenario, 2 * factor)
+        texts |= {} if tried is None else {beside: _reduced_text(tried, factor)}
+    run_text = reading.text if factor == 1 else run.canonical_text
+    text = _experiment_text(scenario, texts)
+    return Question(scenario, reading.failure, text, beside, factor, run, run_text)
 
 
 def _experiment_text(scenario: Scenario, texts: Mapping[str, str]) -> str:
@@ -266,7 +266,7 @@ def size_of(question: Question) -> dict[str, Any]:
     if rows > ROWS_MAX:
         words = f"A run has about {rows:,.0f} rows, of at most {ROWS_MAX:,}."
         raise Refused("too-large", words, _smaller(question, ROWS_MAX / rows))
-    changed_runs = CHANGED_COST * len(variants(question.scenario, [])) if rows <= ROWS_MOST else 0
+    changed_runs = CHANGED_COST * len(variants(question.run, [])) if rows <= ROWS_MOST else 0
     return {
         "runs": RUNS,
         "factor": question.factor,
