@@ -344,7 +344,9 @@ def test_the_messages_of_a_run_follow_from_the_scenario():
 
 
 def test_a_thousand_consumers_as_many_as_the_loader_takes_can_be_entered():
-    question = question_of({"query": urlencode({"rate": "200000/s", "consumers": "1000", "processing": "4ms"})})
+    question = question_of(
+        {"query": urlencode({"rate": "200000/s", "consumers": "1000", "processing": "4ms"})}
+    )
     assert len(question.scenario.consumers) == 1000 and question.factor == 32
 
 
