@@ -2,7 +2,7 @@
 
 Rules: every run is made again and written as a trace, and the failover report counts the traces. Nothing of
 the engine's counting is used. Each figure must equal that of the answer. A difference is an internal error,
-which the report's page and the attachment state. The checks (`docs/checks.md`) read the rows of every run, and
+which the report's page and the attachment state. The checks (`docs/checks.md`) read the rows of every run and
 Spark's failovers. Only the worker imports this module.
 """
 

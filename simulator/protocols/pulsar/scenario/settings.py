@@ -470,6 +470,17 @@ OPTIONS: tuple[Setting, ...] = (
         ),
     ),
     _own(
+        "expirySearch",
+        "of-cursor",
+        "choice",
+        (
+            "the periodic TTL check: of-cursor, each cursor looks for expired messages, one with consumers "
+            "and a small backlog once its oldest is past 1.5 times the TTL; of-topic, one search for all "
+            "cursors, without that patience (#24622; 4.0.7 and 4.2.4 have it, 4.0.5 does not)"
+        ),
+        ("of-cursor", "of-topic"),
+    ),
+    _own(
         "lookupFailoverRelease",
         "4.2.4",
         "choice",
