@@ -455,7 +455,7 @@ OPTIONS: tuple[Setting, ...] = (
         "bitmap",
         "choice",
         (
-            "when a client of Exclusive or Failover requests redelivery after negative acks: bitmap, each "
+            "when a client requests redelivery after negative acks: bitmap, each "
             "when it is due (PIP-393; 4.0.4 has it, 4.0.1 does not), or rounds, three in a delay (before)"
         ),
         ("bitmap", "rounds"),
