@@ -72,7 +72,7 @@ class RedeliveryRequests:
         self._tracker = consumer.runtime.option("negativeAckTracker")
         # by topic, and by due time in epoch ms, the newest negative ack; a timer runs while any is due
         self._due: dict[Place, dict[int, tuple[Delivery, int]]] = {}
-        # by topic of Shared and Key_Shared the first negative ack since none was pending, and the last request
+        # of Shared and Key_Shared: the first negative ack since none was pending, and the last request
         self._pending: dict[Place, tuple[int, int]] = {}
 
     def clear(self) -> None:
