@@ -32,22 +32,47 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """What one producer publishes: a message each `every_us`, from one instant to another, `most` at most."""
+
+    every_us: int
+    from_us: int = 0
+    to_us: int | None = None
+    most: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Messages per second while it publishes."""
+        return 1e6 / self.every_us
+
+    def messages(self, until_us: int) -> int:
+        end_us = until_us if self.to_us is None else min(until_us, self.to_us)
+        found = max(0, end_us - self.from_us) // self.every_us
+        return found if self.most is None else min(found, self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """The messages per second that consumers, or other `readers`, receive, and how many they can process.
 
     `capacity` is None where processing takes no time. `drained_s` is the estimated time from the failover
-    until what was in the target's log then has drained.
+    until what was in the target's log then has drained. `flows` are the producers that `rate` is the sum of.
     """
 
     rate: float
     capacity: float | None
     drained_s: float
+    flows: tuple[Flow, ...] = ()
     readers: str = "consumers"
 
     @property
     def utilisation(self) -> float:
         """The share of their time that the consumers are busy before the failover."""
         return 0.0 if self.capacity is None else self.rate / self.capacity
+
+    def messages(self, until_us: int) -> int:
+        """The messages that are published until an instant, by the mean rates."""
+        return sum(flow.messages(until_us) for flow in self.flows)
 
 
 class MeasuredRun(Protocol):

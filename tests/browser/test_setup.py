@@ -244,6 +244,9 @@ def test_the_attachment_has_the_set_up_in_words_what_repeats_it_and_the_count_of
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", name="Counted again by Spark")).to_be_visible()
     expect(page.locator("[data-part=recount-table] tbody tr")).to_have_count(20)
+    checks = page.locator("[data-part=recount-checks]")
+    expect(checks.locator("caption")).to_contain_text("all held in every run")
+    expect(checks.locator("tbody tr").first.locator("td").nth(1)).to_have_text("20")
     appendix = (
         "@media print { .answer .what-if, .answer details, .answer .recount, .scenario { display: none } }"
     )

@@ -183,14 +183,16 @@ test("a text survives encoding in a link, and a truncated link gives null", asyn
 });
 
 test("the recount by Spark is said as it is: not yet, the same, or an internal error", () => {
-  const recount = { state: "running", over: false, words: "Step 3 of 12: count.", lasting: "7 s so far", note: "", hint: "", url: "", figures: [] };
+  const recount = { state: "running", over: false, words: "Step 3 of 12: count.", lasting: "7 s so far", note: "", hint: "", url: "", figures: [], checks: [] };
   assert.equal(recountProgress(null, ""), "");
   assert.equal(recountWords(null, ""), "Not counted again by Spark yet.");
   assert.equal(recountWords(recount, ""), "Not counted again by Spark yet.");
   assert.equal(recountProgress(recount, ""), "For the appendix Spark counts the runs again. Step 3 of 12: count. 7 s so far");
   assert.equal(recountWords(null, "Wait."), "Not counted again by Spark: Wait.");
-  const done = { ...recount, state: "done", over: true, figures: [{}, {}] };
-  assert.match(recountWords(done, ""), /all 2 runs again.*every figure and every cause is the same\.$/);
+  const done = { ...recount, state: "done", over: true, figures: [{}, {}], checks: [{ claim: "A.", held: 2, violated: 0, first: "" }] };
+  assert.match(recountWords(done, ""), /all 2 runs again.*every figure and every cause is the same\. 1 checks of the rows and figures of each run: all held in every run\.$/);
+  const broken = { ...done, checks: [...done.checks, { claim: "B.", held: 1, violated: 1, first: "seed 2, 1.000000 s: b" }] };
+  assert.match(recountWords(broken, ""), /Internal error: 1 of 2 checks were violated\. Do not use/);
   assert.match(recountProgress(done, ""), /The attachment has its tables now\.$/);
   const failed = { ...recount, state: "failed", over: true, words: "Internal error: seed 2.", hint: "Do not use it." };
   assert.equal(recountProgress(failed, ""), "Internal error: seed 2. Do not use it.");

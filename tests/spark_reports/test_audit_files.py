@@ -181,6 +181,25 @@ def test_lines_of_a_kubernetes_node(spark: Any, tmp_path: Path) -> None:
     assert figures(audited(spark, tmp_path, {"0.log": "\n".join(lines)})) == (2, 1, 1)
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "2025-05-01T11:55:39.142000001Z ",
+        "2025-05-01T13:55:39.142000001+02:00 ",
+        "[pod/app-0/app] ",
+        "[pod/app-0/app] 2025-05-01T11:55:39.142000001Z ",
+        "app-1  | ",
+    ],
+    ids=["kubectl --timestamps", "another zone", "kubectl --prefix", "both", "docker compose"],
+)
+def test_lines_behind_their_instant_or_source(spark: Any, tmp_path: Path, before: str) -> None:
+    assert figures(audited(spark, tmp_path, {"0.log": "\n".join(before + line for line in LINES)})) == (
+        2,
+        1,
+        1,
+    )
+
+
 # -- arrays, lines before the content, encodings
 
 CURL = (

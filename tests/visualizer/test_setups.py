@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from datetime import timedelta
 from statistics import median
 from typing import Any
@@ -20,7 +22,15 @@ from django.utils import timezone
 from labsite import engine_worker
 from labsite.engine_pool import _run_changed
 from simulator import World, load_scenario_text
-from simulator.experiments import batches, load_of, read_experiment_text, replayed, run_batch
+from simulator.experiments import (
+    batches,
+    load_of,
+    messages_of,
+    read_experiment_text,
+    replayed,
+    run_batch,
+)
+from simulator.experiments.figures_run import SETTLING_US
 from simulator.headless import simulate
 from simulator.scenarios.editing import builtin_text
 from simulator.set_ups import FORMS, completed, composed
@@ -296,15 +306,14 @@ def at_a_part(monkeypatch: Any, factor: int, **values: str) -> Question:
     """The question of a small set-up as if its rate were too high, at 1/`factor` of it."""
     rate = int(values["rate"].removesuffix("/s"))
     monkeypatch.setattr(question_module, "WHOLE_RATE", 1)
-    monkeypatch.setattr(question_module, "ESTIMATED_RATE", rate / factor)
     monkeypatch.setattr(question_module, "LEAST_RATE", rate / factor)
-    monkeypatch.setattr(question_module, "ANSWER_CORE_S", 0)
+    monkeypatch.setattr(question_module, "PART_MESSAGES", 0)
     found = question_of({"query": urlencode({**SMALL, **values})})
     assert found.factor == factor
     return found
 
 
-def test_a_high_rate_is_run_at_a_part_of_it_that_the_estimate_chooses(monkeypatch):
+def test_a_high_rate_is_run_at_a_part_of_it_that_its_messages_choose(monkeypatch):
     question = at_a_part(monkeypatch, 4, rate="400/s", consumers="48")
     points = read_experiment_text(question.text).points
     assert [one.values["scenario"] for one in points] == ["rate-over-4", "rate-over-8", "with-slow-acks"]
@@ -313,13 +322,57 @@ def test_a_high_rate_is_run_at_a_part_of_it_that_the_estimate_chooses(monkeypatc
     assert _asked(question)["yaml"] == question.run_text
     size = question_module.size_of(question)
     assert (size["factor"], size["rate"], size["runs"]) == (4, 400, RUNS)
-    monkeypatch.setattr(question_module, "ANSWER_CORE_S", 10_000)
+    monkeypatch.setattr(question_module, "PART_MESSAGES", 100_000)
     fast = {**SMALL, "rate": "400/s", "consumers": "48"}
     assert question_of({"query": urlencode(fast)}).factor == 1, "it is fast enough"
     monkeypatch.setattr(question_module, "WHOLE_RATE", 10_000)
-    monkeypatch.setattr(question_module, "WHOLE_CORE_S", 0)
+    monkeypatch.setattr(question_module, "WHOLE_MESSAGES", 0)
     low = question_of({"query": urlencode(fast)})
     assert low.factor > 1, "a set-up up to ten thousand messages per second is not refused either"
+
+
+FACTOR_AND_TEXT = """
+import os, sys, time
+os.environ["DJANGO_SETTINGS_MODULE"] = "labsite.settings"
+slower, clock = int(sys.argv[1]), time.thread_time
+time.thread_time = lambda: slower * clock()
+import django
+django.setup()
+from hashlib import sha256
+from visualizer.setups.question import question_of, size_of
+question = question_of({"query": sys.argv[2]})
+print(question.factor, sha256(question.text.encode()).hexdigest(), round(size_of(question)["core_s"], 1))
+"""
+
+
+def test_a_slower_machine_runs_the_same_text():
+    """Two processes, of which one measures that everything takes eight times as long."""
+    query = urlencode({"rate": "20000/s", "consumers": "150", "how": "planned"})
+    runs = [
+        subprocess.run([sys.executable, "-c", FACTOR_AND_TEXT, slower, query], capture_output=True, text=True)
+        for slower in ("1", "8")
+    ]
+    (factor, digest, core_s), (slow_factor, slow_digest, slow_s) = (run.stdout.split() for run in runs)
+    assert (factor, digest) == (slow_factor, slow_digest)
+    assert factor == "8" and float(slow_s) > 2 * float(core_s), "the seconds shown remain an estimate"
+
+
+def test_the_messages_of_a_run_follow_from_the_scenario():
+    """Until the crash at 3 s 100 messages of each region; the target's go on until the run settles."""
+    given = {**SMALL, "rate": "100/s", "producers": "everywhere", "count": ""}
+    scenario = load_scenario_text(text_of(**given))
+    settles_us = 3_500_000 + round(load_of(scenario).drained_s * 1e6) + 2 * SETTLING_US
+    assert messages_of(scenario) == 300 + min(settles_us, scenario.until_us) // 10_000
+    few = load_scenario_text(text_of(**{**given, "count": "120"}))
+    assert messages_of(few) == 240
+    assert messages_of(load_scenario_text(text_of(**{**given, "how": "planned"}))) > messages_of(scenario)
+
+
+def test_a_thousand_consumers_as_many_as_the_loader_takes_can_be_entered():
+    question = question_of(
+        {"query": urlencode({"rate": "200000/s", "consumers": "1000", "processing": "4ms"})}
+    )
+    assert len(question.scenario.consumers) == 1000 and question.factor == 32
 
 
 def test_an_answer_at_a_part_of_the_rate_equals_the_whole_one_within_what_it_says(monkeypatch):

@@ -125,6 +125,7 @@ def _status(report_id: str) -> dict[str, Any]:
         "tasks_done": report.tasks_done,
         "tasks_count": report.tasks_count,
         "figures": report.figures,
+        "checks": report.checks,
         "simulator_figures": [] if report.over else [_headline(one) for one in report.simulator_figures],
     }
 

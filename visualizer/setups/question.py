@@ -4,7 +4,7 @@ Rules: run N has seed N, and its failover, everything after it and its end are l
 the snapshot period. With constant latencies twenty seeds could make twenty equal runs, and the number of
 duplicates depends mainly on the age of the last snapshot; so the runs sample that age evenly. What the form
 assumes is run beside it, with the same seeds and phases, after the answer. What would have helped in one of
-the runs follows (`labsite/engine_worker.py`). A set-up that would take too long is run at a part of its rate
+the runs follows (`labsite/engine_worker.py`). A set-up with too many messages is run at a part of its rate
 with as much smaller a number of consumers, and counts are multiplied. By how much the answer may differ is
 measured for each set-up: it is run again at half of that rate.
 """
@@ -12,7 +12,7 @@ measured for each set-up: it is run again at half of that rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from simulator.experiments import (
     late_measures,
     load_of,
     measures_of,
+    messages_of,
     period_says,
     reduced,
 )
@@ -55,16 +56,13 @@ if TYPE_CHECKING:
 RUNS = 20
 
 WHOLE_RATE = 10_000
-"""Messages per second up to which a set-up is run as it is, if that takes less than `WHOLE_CORE_S`."""
+"""Messages per second up to which a set-up is run as it is, if its runs have at most `WHOLE_MESSAGES`."""
 
-WHOLE_CORE_S = 500.0
-"""Most estimated seconds of one core for the twenty runs of a set-up up to `WHOLE_RATE`."""
+WHOLE_MESSAGES = 6_000_000
+"""Most messages that the twenty runs of a set-up up to `WHOLE_RATE` publish: some eight minutes of a core."""
 
-ANSWER_CORE_S = 60.0
-"""Most estimated seconds of one core for the twenty runs above `WHOLE_RATE`: half a minute of two cores."""
-
-ESTIMATED_RATE = 5_000
-"""Messages per second at which the time of a higher rate is estimated, so that this takes about a second."""
+PART_MESSAGES = 700_000
+"""Most messages that the twenty runs above `WHOLE_RATE` publish: about a minute of one core."""
 
 LEAST_RATE = 2_000
 """Messages per second to which a rate is reduced at most: below, a backlog fits into one receiver queue."""
@@ -96,17 +94,18 @@ CHANGED_COST = 2
 class Question:
     """A set-up to be answered: its scenario, the experiment's text, and what is tried beside it.
 
-    `beside_says` begins the sentence about that. The runs have 1/`factor` of its rate, and `run_text` is the
-    scenario that they have.
+    `beside_says` begins the sentence about that. The runs have 1/`factor` of its rate: the scenario `run`,
+    whose text is `run_text`.
     """
 
     scenario: Scenario
     failure: Failure
     text: str
-    beside: str = ""
-    beside_says: str = ""
-    factor: int = 1
-    run_text: str = ""
+    beside: str
+    beside_says: str
+    factor: int
+    run: Scenario
+    run_text: str
 
     @property
     def load(self) -> Load | None:
@@ -147,18 +146,17 @@ def _question(reading: Reading, tried: Beside | None) -> Question:
     texts = {AS_ENTERED: reading.text, **({beside: beside_text} if beside else {})}
     other = read_text(beside_text).scenario if beside else None
 
-    def text_at(factor: int) -> str:
-        if factor == 1:
-            return _experiment_text(scenario, texts)
-        parts = {f"{PART}{each}": _reduced_text(scenario, each) for each in (factor, 2 * factor)}
-        return _experiment_text(
-            scenario, parts | ({} if other is None else {beside: _reduced_text(other, factor)})
-        )
-
-    factor = _factor(scenario, bool(beside), text_at)
-    run_text = reading.text if factor == 1 else _reduced_text(scenario, factor)
+    factor = _factor(scenario)
+    run = scenario if factor == 1 else reduced(scenario, factor)
+    assert run is not None, "the factor is a possible one"
+    if factor > 1:
+        texts = {f"{PART}{factor}": run.canonical_text}
+        texts[f"{PART}{2 * factor}"] = _reduced_text(scenario, 2 * factor)
+        texts |= {} if other is None else {beside: _reduced_text(other, factor)}
+    run_text = reading.text if factor == 1 else run.canonical_text
+    text = _experiment_text(scenario, texts)
     says = "" if tried is None else tried.says
-    return Question(scenario, failure_of(scenario), text_at(factor), beside, says, factor, run_text)
+    return Question(scenario, failure_of(scenario), text, beside, says, factor, run, run_text)
 
 
 def _experiment_text(scenario: Scenario, texts: Mapping[str, str]) -> str:
@@ -186,22 +184,24 @@ def _reduced_text(scenario: Scenario, factor: int) -> str:
     return "" if found is None else found.canonical_text
 
 
-def _factor(scenario: Scenario, beside: bool, text_at: Callable[[int], str]) -> int:
+def _factor(scenario: Scenario) -> int:
     """By what the rate is divided: the least power of two with which the twenty runs are short enough.
 
-    The time is estimated at about `ESTIMATED_RATE` and is nearly proportional to the rate.
+    It depends on the scenario alone, so that a question has one answer on every machine. The messages of
+    a run are nearly proportional to its rate, and so is the time that it takes.
     """
-    load = load_of(scenario)
-    if load is None:
+    load, messages = load_of(scenario), messages_of(scenario)
+    if load is None or messages is None:
         return 1
-    rate, above = load.rate, load.rate > WHOLE_RATE
-    possible = [1]
-    while rate / (2 * possible[-1]) >= LEAST_RATE and reduced(scenario, 4 * possible[-1]) is not None:
-        possible.append(2 * possible[-1])
-    tried = next((each for each in possible if rate / each <= ESTIMATED_RATE or not above), possible[-1])
-    core_s = tried * read_experiment(text_at(tried)).cost.core_s * _share(beside, tried)
-    most_s = ANSWER_CORE_S if above else WHOLE_CORE_S
-    return next((each for each in possible if core_s / each <= most_s), possible[-1])
+    most = WHOLE_MESSAGES if load.rate <= WHOLE_RATE else PART_MESSAGES
+    factor = 1
+    while (
+        RUNS * messages > most * factor
+        and load.rate / (2 * factor) >= LEAST_RATE
+        and reduced(scenario, 4 * factor) is not None  # it is run at half of that rate, too
+    ):
+        factor *= 2
+    return factor
 
 
 def _share(beside: bool, factor: int) -> float:
@@ -257,7 +257,7 @@ def size_of(question: Question) -> dict[str, Any]:
     if rows > ROWS_MAX:
         words = f"A run has about {rows:,.0f} rows, of at most {ROWS_MAX:,}."
         raise Refused("too-large", words, _smaller(question, ROWS_MAX / rows))
-    changed_runs = CHANGED_COST * len(variants(question.scenario, [])) if rows <= ROWS_MOST else 0
+    changed_runs = CHANGED_COST * len(variants(question.run, [])) if rows <= ROWS_MOST else 0
     return {
         "runs": RUNS,
         "factor": question.factor,

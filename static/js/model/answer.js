@@ -235,13 +235,20 @@ function afterwards({ asked, beside, what_if, reduced, status }, total) {
 
 /**
  * What Spark's recount of an answer says.
- * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[]}} Recount
+ * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[], checks: {claim: string, held: number, violated: number, first: string}[]}} Recount
  */
+
+/** @param {Recount["checks"]} checks @returns {string} the result of the checks of all runs */
+export function checksWords(checks) {
+  const violated = checks.filter((check) => check.violated).length;
+  if (violated) return `Internal error: ${violated} of ${checks.length} checks were violated. Do not use this answer, and report the error with the experiment's YAML.`;
+  return `${checks.length} checks of the rows and figures of each run: all held in every run.`;
+}
 
 /** @param {Recount | null} recount @param {string} refused why there is none @param {number} factor by which the rate was divided @returns {string} the result, for the attachment */
 export function recountWords(recount, refused, factor = 1) {
   if (refused) return `Not counted again by Spark: ${refused}`;
-  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same.${factor > 1 ? ` Its tables have the messages of the runs, at 1/${factor} of the rate.` : ""}`;
+  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same. ${checksWords(recount.checks)}${factor > 1 ? ` Its tables have the messages of the runs, at 1/${factor} of the rate.` : ""}`;
   if (recount?.state === "failed") return `${recount.words} ${recount.hint}`;
   return "Not counted again by Spark yet.";
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, matches, parse_subscription
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from simulator.system.measured import Failure, Load, Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Flow, Load, Measure, Measured, MeasuredRun
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.scenario.model import EmqxScenario, GroupSpec, PublisherSpec, SessionSpec
@@ -71,14 +71,18 @@ def _load(scenario: EmqxScenario) -> Load | None:
     group = next(iter(scenario.groups.values()), None)
     if group is None:
         return None
-    topics = (one for one in scenario.publishers.values() if matches(_topic(one), group.filter))
-    rate = sum(1e6 / one.every_us for one in topics if one.every_us)
+    flows = tuple(
+        Flow(one.every_us, one.start_us, one.stop_us, one.count)
+        for one in scenario.publishers.values()
+        if one.every_us and matches(_topic(one), group.filter)
+    )
+    rate = sum(flow.rate for flow in flows)
     last_us = max((spec.at_us for spec in scenario.commands), default=0)
     left_s = max(0, scenario.until_us - last_us) / 1e6
     spans_s = [one.processing.mean_us() / 1e6 for one in _reading(scenario, group)]
     if not spans_s or not all(spans_s):
-        return Load(rate, None, left_s, READERS)
-    return Load(rate, sum(1 / span for span in spans_s), left_s, READERS)
+        return Load(rate, None, left_s, flows, READERS)
+    return Load(rate, sum(1 / span for span in spans_s), left_s, flows, READERS)
 
 
 def _topic(publisher: PublisherSpec) -> str:

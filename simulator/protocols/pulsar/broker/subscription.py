@@ -22,6 +22,7 @@ from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
 from simulator.protocols.pulsar.storage import retention
 from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
+from simulator.protocols.pulsar.storage.retention import Expired
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
@@ -56,6 +57,7 @@ class Subscription:
         self.border.persist()
         self.writer = CursorWriter(self)
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
+        self.expired = Expired()
         self.sender = sender_for(self)
         self.filter = AcknowledgementFilter(self)
 
@@ -99,6 +101,7 @@ class Subscription:
         self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
         self.snapshots.drop("unloaded", cause)
         self.sent_before = (0, 0)
+        self.expired = Expired()
         if clean and self.cursor.dirty:
             self.writer.write(cause)
 

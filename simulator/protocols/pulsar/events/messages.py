@@ -46,8 +46,8 @@ MESSAGES: tuple[EventType, ...] = (
         ("cluster", "peer", "topic", "producer", "sequence_id", "reason"),
         "data",
         (
-            "never sent: replicate_to, expired, evicted (backlog-quota), or an operator's command (cleared, "
-            "skipped, expire-messages)"
+            "never sent, or not again if it is on the wire: replicate_to, expired, evicted (backlog-quota), "
+            "or an operator's command (cleared, skipped, expire-messages)"
         ),
     ),
     EventType(

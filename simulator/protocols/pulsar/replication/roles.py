@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.replication.copy_size import CopySize
     from simulator.protocols.pulsar.replication.receipts import Receipts
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+    from simulator.protocols.pulsar.storage.retention import Expired
     from simulator.protocols.pulsar.storage.tail_read import TailRead
 
 
@@ -98,6 +99,7 @@ class ReplicatorOfEntries(Protocol):
     peer_bit: int
     origin_index: int
     cursor: Cursor
+    expired: Expired
     receipts: Receipts
     read_index: int
     read_to: int

@@ -455,7 +455,7 @@ OPTIONS: tuple[Setting, ...] = (
         "bitmap",
         "choice",
         (
-            "when a client of Exclusive or Failover requests redelivery after negative acks: bitmap, each "
+            "when a client requests redelivery after negative acks: bitmap, each "
             "when it is due (PIP-393; 4.0.4 has it, 4.0.1 does not), or rounds, three in a delay (before)"
         ),
         ("bitmap", "rounds"),
@@ -468,6 +468,17 @@ OPTIONS: tuple[Setting, ...] = (
             "a client that a blue-green migration redirects forgets its last cumulative ack (#23693, "
             "4.0.4 has it, 4.0.1 does not); false: it drops messages of green that are not above it"
         ),
+    ),
+    _own(
+        "expirySearch",
+        "of-cursor",
+        "choice",
+        (
+            "the periodic TTL check: of-cursor, each cursor looks for expired messages, one with consumers "
+            "and a small backlog once its oldest is past 1.5 times the TTL; of-topic, one search for all "
+            "cursors, without that patience (#24622; 4.0.7 and 4.2.4 have it, 4.0.5 does not)"
+        ),
+        ("of-cursor", "of-topic"),
     ),
     _own(
         "lookupFailoverRelease",

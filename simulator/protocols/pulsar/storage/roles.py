@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings, TopicWithPolicies
     from simulator.protocols.pulsar.markers.entries import MarkerTable
     from simulator.protocols.pulsar.storage.messages import MessageTable
+    from simulator.protocols.pulsar.storage.retention import Expired
     from simulator.protocols.pulsar.storage.tail_read import TailRead
     from simulator.trace.row_columns import RowColumns
     from simulator.trace.trace import Trace
@@ -145,6 +146,7 @@ class SubscriptionOfLog(Protocol):
     number: int
     cursor: Cursor
     border: Border
+    expired: Expired
 
     @property
     def topic(self) -> TopicOfLog:
@@ -195,9 +197,6 @@ class ReplicatorOfLog(Protocol):
 
     def settle(self) -> None:
         """Apply the receipts that have arrived, and persist the cursor."""
-
-    def pass_over_expired(self, index: int) -> None:
-        """Skip an entry that has expired."""
 
 
 class TopicOfLog(TopicInCluster, Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Load
+from simulator.system.measured import Flow, Load
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from simulator.scenarios.model import CommandSpec
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
+ENDS = ("cluster.crash", "cluster.lose")
+"""The commands that end the traffic of a cluster's producers."""
+
 RECONNECT_S = 0.5
 """Until the consumers have subscribed again; the receiver queues are empty until then."""
 
@@ -30,10 +33,11 @@ def load_of(scenario: PulsarScenario) -> Load | None:
     subscription = scenario.subscriptions[move.arguments["subscription"]]
     consumers = [one for one in scenario.consumers.values() if one.subscription == subscription.name]
     producers = [one for one in scenario.producers.values() if one.topic == subscription.topic]
-    rate = sum(map(_rate, producers))
+    flows = tuple(_flow(one, scenario) for one in producers if one.every_us)
+    rate = sum(flow.rate for flow in flows)
     spans_s = [one.processing.mean_us() / 1e6 for one in consumers]
     if not consumers or not all(spans_s):
-        return Load(rate, None, RECONNECT_S)
+        return Load(rate, None, RECONNECT_S, flows)
     partitions = max(1, scenario.topics[subscription.topic].partitions)
     working = spans_s if "Shared" in subscription.type else spans_s[:partitions]
     capacity = sum(1 / span for span in working)
@@ -41,12 +45,18 @@ def load_of(scenario: PulsarScenario) -> Load | None:
     backlog = rate * (_behind_s(scenario, move) + RECONNECT_S) + unread
     # the consumer that subscribes first fills its receiver queue before the others are there
     prefetched = min(backlog, max(one.receiver_queue_size for one in consumers))
-    return Load(rate, capacity, RECONNECT_S + max(prefetched * max(working), backlog / capacity))
+    return Load(rate, capacity, RECONNECT_S + max(prefetched * max(working), backlog / capacity), flows)
 
 
-def _rate(producer: ProducerSpec) -> float:
-    """Messages per second while it publishes."""
-    return 1e6 / producer.every_us if producer.every_us else 0.0
+def _flow(producer: ProducerSpec, scenario: PulsarScenario) -> Flow:
+    """What it publishes until it stops, or until its cluster crashes and is not started again."""
+    ends_us = [] if producer.stop_us is None else [producer.stop_us]
+    restarted = any(spec.do == "cluster.restart" for spec in scenario.commands)
+    for spec in scenario.commands:
+        if spec.do in ENDS and spec.arguments["cluster"] == producer.cluster and not restarted:
+            ends_us.append(spec.at_us)
+    assert producer.every_us, "it has a rate"
+    return Flow(producer.every_us, producer.start_us, min(ends_us, default=None), producer.count)
 
 
 def _behind_s(scenario: PulsarScenario, move: CommandSpec) -> float:
