@@ -218,7 +218,7 @@ def test_problems_of_a_users_text_have_line_and_column(client: Client):
     assert (
         without["failure"]["begins"] == "In this scenario" and "only by their seeds" in without["no_failure"]
     )
-    assert check(7).status_code == 400 and check("x" * 300_000).status_code == 400
+    assert check(7).status_code == 400 and check("x" * 400_000).status_code == 400
 
 
 @pytest.mark.parametrize(
