@@ -18,12 +18,12 @@ from django.views.decorators.http import require_POST, require_safe
 from simulator import format_duration
 from visualizer.fidelity.views import COMPARED_RATES
 from visualizer.live.wire import Refused, json_object
-from visualizer.questions.questions import refusal
+from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.setups.form import regions_of, round_trip_name
 from visualizer.setups.groups import grouped
 from visualizer.setups.question import RUNS, ask, question_of, size_of
 from visualizer.setups.reading import NO_FAILURE, Reading, read_form, read_text, values_from
-from visualizer.tasks.posts import NO_STORE, posts
+from visualizer.tasks.posts import posts
 
 
 @require_safe
@@ -67,7 +67,7 @@ def scenario_of_form(request: HttpRequest) -> HttpResponse:
         "from": values["from"],
         "to": values["to"],
     }
-    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+    return JsonResponse(answer, headers=NO_STORE)
 
 
 @csrf_exempt  # changes nothing; a POST because a text is too long for an address
@@ -81,7 +81,7 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
         reading = read_text(text)
     except Refused as refused:
         return refusal(refused)
-    return JsonResponse(_answer(reading), headers={"Cache-Control": "no-store"})
+    return JsonResponse(_answer(reading), headers=NO_STORE)
 
 
 @posts('{"yaml": "format: 1…"}')
