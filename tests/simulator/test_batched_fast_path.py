@@ -255,7 +255,8 @@ def test_plain_traffic_takes_the_batched_fast_path_nearly_always(monkeypatch):
 @pytest.mark.parametrize("delay", ["300ms", "1s"])
 def test_negative_acks_are_requested_on_the_same_timer(monkeypatch, tracker: str, delay: str):
     """Consumers of Shared whose requests are grouped by the client's timer."""
-    text = NEGATIVE_ACKS.format(tracker=tracker, delay=delay)
+    negative = f"negativeAckRedeliveryDelay: {delay}, negativeAcknowledge: {{share: 8%}}"
+    text = NEGATIVE_ACKS.format(tracker=tracker, negative=negative)
     fast = World.from_scenario(load_scenario_text(text))
     fast.run()
     monkeypatch.setattr(producer, "run_stretch", lambda _producer: None)
@@ -276,13 +277,8 @@ topics: {{t: {{clusters: [a, b]}}}}
 producers: {{p: {{topic: t, cluster: a, rate: 100/s, count: 800, arrivals: poisson}}}}
 subscriptions: {{s: {{topic: t, type: Shared, replicateSubscriptionState: true}}}}
 consumers:
-  c: &one
-    subscription: s
-    cluster: a
-    processing: 2ms
-    negativeAckRedeliveryDelay: {delay}
-    negativeAcknowledge: {{share: 8%}}
-  d: *one
+  c: {{subscription: s, cluster: a, processing: 2ms, {negative}}}
+  d: {{subscription: s, cluster: a, processing: 2ms, {negative}}}
 """
 
 
