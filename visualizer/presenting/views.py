@@ -1,4 +1,4 @@
-"""The page on which a room code is entered, its QR code, and the POSTs that begin and end a presentation.
+"""The page for a room code, its QR code, and the POSTs that begin and end a presentation.
 
 Rules: GET never makes anything; a wrong code is only counted. A presentation is begun and ended with the
 owner's token of the lab, as every other control of it.
