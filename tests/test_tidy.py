@@ -129,7 +129,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "views": ("views", "system", "protocols"),
     "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world", "protocols"),
     "experiments": (
-        *("experiments", "world", "branch", "protocols"),
+        *("experiments", "world", "branch", "checks", "protocols"),
         *("scenarios", "system", "counting", "kernel", "trace"),
     ),
 }

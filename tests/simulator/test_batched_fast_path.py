@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import World
+from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.broker import dispatch_shared
 from simulator.protocols.pulsar.client import producer
 from simulator.protocols.pulsar.fast_path import flow, groups, peer_events, running, survey, wire, work
@@ -249,6 +249,37 @@ def test_plain_traffic_takes_the_batched_fast_path_nearly_always(monkeypatch):
     published = batched_messages(monkeypatch, PLAIN)
     assert sum(published) > 2_800
     assert max(published) > 800, "groups of acks end no stretch"
+
+
+@pytest.mark.parametrize("tracker", ["bitmap", "rounds"])
+@pytest.mark.parametrize("delay", ["300ms", "1s"])
+def test_negative_acks_are_requested_on_the_same_timer(monkeypatch, tracker: str, delay: str):
+    """Consumers of Shared whose requests are grouped by the client's timer."""
+    negative = f"negativeAckRedeliveryDelay: {delay}, negativeAcknowledge: {{share: 8%}}"
+    text = NEGATIVE_ACKS.format(tracker=tracker, negative=negative)
+    fast = World.from_scenario(load_scenario_text(text))
+    fast.run()
+    monkeypatch.setattr(producer, "run_stretch", lambda _producer: None)
+    slow = World.from_scenario(load_scenario_text(text))
+    slow.run()
+    assert fast.trace.digest() == slow.trace.digest() and fast.violations == []
+
+
+NEGATIVE_ACKS = """\
+format: 1
+name: negative
+title: Negative acks of two consumers
+family: replicated-subscriptions
+until: 12s
+options: {{negativeAckTracker: {tracker}}}
+clusters: {{a: {{}}, b: {{}}}}
+topics: {{t: {{clusters: [a, b]}}}}
+producers: {{p: {{topic: t, cluster: a, rate: 100/s, count: 800, arrivals: poisson}}}}
+subscriptions: {{s: {{topic: t, type: Shared, replicateSubscriptionState: true}}}}
+consumers:
+  c: {{subscription: s, cluster: a, processing: 2ms, {negative}}}
+  d: {{subscription: s, cluster: a, processing: 2ms, {negative}}}
+"""
 
 
 def test_held_and_negatively_acked_messages_of_four_consumers_do_not_end_the_fast_path(monkeypatch):

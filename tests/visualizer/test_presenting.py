@@ -176,7 +176,7 @@ async def test_only_the_owner_begins_and_ends_a_presentation(made, path):
     code = await begun(made)
     for token in ("wrong", None, 5):
         status, body = await post(f"/labs/{made.lab.pk}/{path}", token=token)
-        assert (status, body["code"]) == (400, "not-owner")
+        assert (status, body["code"]) == (403, "not-owner")
     assert await sync_to_async(rooms.find_lab)(code) == made.lab.pk
 
 

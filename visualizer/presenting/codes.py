@@ -66,7 +66,7 @@ class WrongCodes:
         left_s = began_s + WRONG_CODES_S - self._now()
         if name and count >= WRONG_CODES and left_s > 0:
             raise Refused(
-                "too-many",
+                "wrong-codes",
                 f"{WRONG_CODES} wrong codes came from your address.",
                 f"Try again in {max(1, round(left_s / 60))} minutes, or open the viewer's link of the lab.",
             )

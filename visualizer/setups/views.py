@@ -16,10 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from simulator.set_ups import FORMS, NAMES, form_of, grouped
 from visualizer.live.wire import Refused, json_object
-from visualizer.questions.questions import refusal
+from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.setups.question import RUNS, ask, question_of, size_of
 from visualizer.setups.reading import described, read_form, read_text, values_from
-from visualizer.tasks.posts import NO_STORE, posts
+from visualizer.tasks.posts import posts
 
 
 @require_safe
@@ -63,7 +63,7 @@ def scenario_of_form(request: HttpRequest) -> HttpResponse:
             for field, between in form.pairs(values)
         ],
     }
-    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+    return JsonResponse(answer, headers=NO_STORE)
 
 
 @csrf_exempt  # changes nothing; a POST because a text is too long for an address
@@ -77,7 +77,7 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
         reading = read_text(text)
     except Refused as refused:
         return refusal(refused)
-    return JsonResponse(described(reading), headers={"Cache-Control": "no-store"})
+    return JsonResponse(described(reading), headers=NO_STORE)
 
 
 @posts('{"yaml": "format: 1…"}')

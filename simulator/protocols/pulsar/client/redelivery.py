@@ -110,28 +110,34 @@ class RedeliveryRequests:
         self._note_requested(key)
         due_us = runtime.now_us + consumer.spec.redelivery_delay_us
         if received.session.subscription.type in _ONE_BY_ONE:
-            at_us = self._requested_us(key.place, due_us)
+            at_us = self.take_single(key.place, runtime.now_us)
             runtime.schedule(at_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
         elif self._tracker == BITMAP:
             self._request_when_due(delivery, seq, due_us)
         else:
             self._request_in_round(delivery, seq, due_us)
 
-    def _requested_us(self, place: Place, due_us: int) -> int:
-        """When a message of Shared or Key_Shared that is negatively acked now is requested."""
-        consumer, now_us = self._consumer, self._consumer.runtime.now_us
-        begun_us, last_us = self._pending.get(place, (now_us, NULL))
-        if last_us <= now_us:
-            begun_us = now_us
-        delay_us = consumer.spec.redelivery_delay_us
+    def single_us(self, place: Place, at_us: int) -> tuple[int, int]:
+        """When a message of Shared or Key_Shared is requested that is negatively acked at an instant.
+
+        Returns the instant of the first negative ack since none was pending, and that of the request. Later
+        negative acks are not requested earlier.
+        """
+        delay_us = self._consumer.spec.redelivery_delay_us
+        begun_us, last_us = self._pending.get(place, (at_us, NULL))
+        if last_us <= at_us:
+            begun_us = at_us
         if self._tracker == ROUNDS:
-            number = -(-(due_us - begun_us) * _ROUNDS_IN_A_DELAY // delay_us)
-            at_us = begun_us - (-delay_us * number // _ROUNDS_IN_A_DELAY)
-        else:
-            first_us = begun_us + delay_us
-            at_us = first_us + max(0, self._due_ms(due_us) - EPOCH_MS - first_us // 1000) * 1000
-        self._pending[place] = (begun_us, at_us)
-        return at_us
+            number = -(-(at_us + delay_us - begun_us) * _ROUNDS_IN_A_DELAY // delay_us)
+            return begun_us, begun_us - (-delay_us * number // _ROUNDS_IN_A_DELAY)
+        first_us = begun_us + delay_us
+        later_ms = self._due_ms(at_us + delay_us) - EPOCH_MS - first_us // 1000
+        return begun_us, first_us + max(0, later_ms) * 1000
+
+    def take_single(self, place: Place, at_us: int) -> int:
+        """Record a negative ack of Shared or Key_Shared, and return when the message is requested."""
+        self._pending[place] = begun_us, requested_us = self.single_us(place, at_us)
+        return requested_us
 
     def _due_ms(self, due_us: int) -> int:
         """The due time in epoch ms without its lowest bits."""

@@ -78,12 +78,9 @@ def _put_aside(stretch: Stretch, consumed: Consumed, scheduled: Scheduled) -> No
             del consumer.unacked[key]
             consumer.held.serials.pop(key, None)
     for seq, outcome in consumed.outcomes:
-        consumer, key, until_us = (
-            flow.consumers[outcome.turn],
-            outcome.delivery.key,
-            work.until_us(outcome.turn, outcome.at_us, outcome.kind, outcome.held_us),
-        )
+        consumer, key = flow.consumers[outcome.turn], outcome.delivery.key
         if outcome.kind == HELD:
+            until_us = work.until_us(outcome.turn, outcome.at_us, outcome.kind, outcome.held_us)
             consumer.held.count += 1
             consumer.held.serials[key] = consumer.held.count
             if outcome.held_us != NULL:
@@ -104,7 +101,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, scheduled: Scheduled) -> No
                 (
                     seq,
                     (
-                        until_us,
+                        consumer.redelivery.take_single(key.place, outcome.at_us),
                         consumer.rank,
                         consumer.redelivery.delay_over,
                         (consumer.epoch, outcome.delivery, seq),

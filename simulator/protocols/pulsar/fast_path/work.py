@@ -199,8 +199,9 @@ class Work:
     def until_us(self, turn: int, at_us: int, kind: int, held_us: int) -> int:
         """Until when a message is pending that a consumer holds or negatively acks at an instant.
 
-        NEVER when that is not determined.
+        NEVER when that is not determined. Of negative acks it is right for a consumer's first one, which is
+        requested before the others.
         """
         if kind == NEGATIVE:
-            return at_us + self.flow.consumers[turn].spec.redelivery_delay_us
+            return self.flow.consumers[turn].redelivery.single_us(self.flow.topic.place, at_us)[1]
         return NEVER if held_us == NULL else at_us + held_us
