@@ -247,6 +247,8 @@ def test_the_attachment_has_the_set_up_in_words_what_repeats_it_and_the_count_of
     checks = page.locator("[data-part=recount-checks]")
     expect(checks.locator("caption")).to_contain_text("all held in every run")
     expect(checks.locator("tbody tr").first.locator("td").nth(1)).to_have_text("20")
+    page.set_viewport_size({"width": 794, "height": 1123})  # A4
+    assert checks.evaluate("(table) => table.getBoundingClientRect().right") <= 794, "claims are wrapped"
     appendix = (
         "@media print { .answer .what-if, .answer details, .answer .recount, .scenario { display: none } }"
     )
