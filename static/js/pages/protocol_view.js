@@ -19,7 +19,6 @@
  * @property {ReturnType<import("./lights.js").makeLights>} lights
  * @property {ReturnType<import("../render/inspector.js").makeInspector>} inspector
  * @property {ReturnType<import("./faults.js").makeFaults>["menus"]} menus
- * @property {() => object | undefined} plotly
  */
 /**
  * @typedef {object} ProtocolView
@@ -29,7 +28,7 @@
  * @property {(state: object, watched: object, theme: object, ratio: number) => boolean} [updateAbove] updates what is above the picture; true when its height changed
  * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null, chosen?: import("../render/marks.js").Chosen | null) => void} update draws the static part; `chosen`: the mark that the legend highlights
  * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number, chosen?: import("../render/marks.js").Chosen | null) => boolean} animate draws the moving part; true while anything moves
- * @property {(state: object, watched: object, theme: object, given: object) => boolean} [updateTime] updates the time diagram; true when a further drawing is needed
+ * @property {(state: object, watched: object, theme: object, given: object) => void} [updateTime] updates the time panel
  * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide updates the tables beside the picture
  * @property {() => void} redraw
  * @property {(state: object) => object[]} [older] messages for the reducer, made from data that the picture has requested
@@ -80,7 +79,7 @@ export function makeProtocolView(tools) {
     /** @type {ProtocolView["animate"]} */
     animate: (...given) => now().animate(...given),
     /** @type {ProtocolView["updateTime"]} */
-    updateTime: (...given) => now().updateTime?.(...given) ?? false,
+    updateTime: (...given) => now().updateTime?.(...given),
     /** @type {ProtocolView["updateSide"]} */
     updateSide: (...given) => now().updateSide(...given),
     redraw: () => views.forEach((view) => view.redraw()),
