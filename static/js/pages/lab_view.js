@@ -64,6 +64,8 @@ export function makeView(parts) {
     say,
     redraw: picture.redraw,
     older: picture.protocol_view.older,
+    timeAxis: picture.protocol_view.timeAxis,
+    shareTimeAxis: picture.protocol_view.shareTimeAxis,
     forgetBranch: picture.protocol_view.forgetBranch,
     connection: states.connection,
     /** Highlights a row of the trace with its causes and effects. @param {number} seq */

@@ -10,7 +10,9 @@ import { prepared } from "./canvas.js";
 import { markAs, paintWithChosen } from "./marks.js";
 import { fontOf } from "./theme.js";
 
-const LINE_PITCH_PX = 31;
+/** Distance of the diagram's lines, px, and that on a low page. */
+export const LINE_PITCH_PX = 31;
+export const LOW_PITCH_PX = 26;
 const HEAD_PX = 34;
 /** Space above the plot of the curve, px, and below it for the instants of the axis. */
 const ABOVE_CURVE_PX = 6;
@@ -41,24 +43,24 @@ const ROUND = [1, 2, 5, 10];
  */
 
 /** @returns {number} height of the diagram without the curve, px */
-export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_PITCH_PX + 22) * scale;
+export const spacetimeHeight = (lanes, scale, pitch_px = LINE_PITCH_PX) => (HEAD_PX + (lanes - 1) * pitch_px + 22) * scale;
 
 /**
  * @param {HTMLCanvasElement} canvas covers diagram and curve
  * @param {any} state
  * @param {any} watched
  * @param {import("./theme.js").Theme} theme
- * @param {any} given diagram, lanes, window, x0, x1, width, height, strip_px, curve_px, now_us, furthest_us, points (of the curve, around the window), ratio, chosen, and what the diagram reads
+ * @param {any} given diagram, has_curve, lanes, pitch_px, window, x0, x1, width, height, strip_px, curve_px, now_us, furthest_us, points (of the curve, around the window), ratio, chosen, and what the diagram reads
  * @returns {{places: any[], curve: Curve | null}} positions that can be clicked, and the curve as painted
  */
 export function paintTime(canvas, state, watched, theme, given) {
-  const { diagram, lanes, window, x0, x1, width, height, ratio, chosen } = given;
+  const { diagram, lanes, pitch_px, window, x0, x1, width, height, ratio, chosen } = given;
   const room = {
     ...given,
     xAt: (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0),
-    yAt: (lane) => (HEAD_PX + lanes.indexOf(lane) * LINE_PITCH_PX) * theme.scale,
-    below: spacetimeHeight(lanes.length, theme.scale),
-    curve: diagram.hasCurve(state, watched) ? curveIn(watched.curve, theme, given) : null,
+    yAt: (lane) => (HEAD_PX + lanes.indexOf(lane) * pitch_px) * theme.scale,
+    below: spacetimeHeight(lanes.length, theme.scale, pitch_px),
+    curve: given.has_curve ? curveIn(watched.curve, theme, given) : null,
   };
   const painted = { width, height, ground: theme.ink.bg, part: "time", chosen };
   const places = paintWithChosen(prepared(canvas, width, height, ratio), painted, (context) => paintAll(context, state, watched, theme, diagram, room));

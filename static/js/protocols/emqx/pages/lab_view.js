@@ -40,6 +40,8 @@ export function makeGroupView({ document, root, requests, base, link, getState, 
       const plane = stage.scene()?.plane;
       if (plane) time.update(state, watched, theme, { ...given, plane: { turned: plane.turned, a0: LABELS_PX * plane.scale, a1: plane.width - LABELS_PX * plane.scale } });
     },
+    timeAxis: time.axis,
+    shareTimeAxis: time.shareAxis,
     updateSide: risk.update,
     redraw() {
       stage.redraw();

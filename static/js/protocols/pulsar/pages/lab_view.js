@@ -82,6 +82,8 @@ export function makePulsarView(tools) {
       const plane = stage.scene()?.plane;
       if (plane) time.update(state, watched, theme, { ...given, plane });
     },
+    timeAxis: time.axis,
+    shareTimeAxis: time.shareAxis,
     updateSide(state, watched, theme, ratio, width) {
       risk.update(state, watched);
       ack_sync.update(state, watched);
