@@ -155,15 +155,19 @@ NOTE_TEXTS = """() => {
     if (this.canvas.dataset.part === "still") texts.add(text);
     return plain.call(this, text, ...given);
   };
+  const clear = CanvasRenderingContext2D.prototype.clearRect;
+  CanvasRenderingContext2D.prototype.clearRect = function (...given) {
+    if (this.canvas.dataset.part === "still") texts.clear();
+    return clear.apply(this, given);
+  };
 }"""
-"""From now on `texts` has what was written into the logs."""
+"""From now on `texts` has what is written in the logs."""
 
 
 def test_labels_without_room_are_named(make_lab):
     lab = make_lab("three-regions", viewport={"width": 800, "height": 560})
     lab.page.add_init_script(f"({NOTE_TEXTS})()")
     lab.open("?embed=1&panel=1&controls=1").seek(5_200_000)
-    lab.page.evaluate("() => texts.clear()")
     lab.page.set_viewport_size({"width": 820, "height": 560})
     lab.at_rest()
     left_out = lab.page.locator("[data-part=left-out]")
