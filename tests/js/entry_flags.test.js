@@ -188,6 +188,9 @@ test("the text view describes what the picture shows", () => {
   for (const expected of [/b would deliver 4 duplicates/, /Not acknowledged, so the mark-delete stays before it: 3:4\./, /Consumer billing-1 is running: 1 message delivered, not acked/, /a to b: up, 40 ms/]) {
     assert.ok(lines.some((line) => expected.test(line)), `${expected} in\n${lines.join("\n")}`);
   }
+  const down = { ...state, view: { ...state.view, clusters: { ...state.view.clusters, b: { ...state.view.clusters.b, state: "down" } } } };
+  const links = mirrorOf(down, whatIsWatched(down, {})).find(({ title }) => title === "Links").lines;
+  assert.ok(links.some((line) => /^a to b: unused, b is down, 40 ms/.test(line)), links.join());
 });
 
 test("an entry under the pointer is described", () => {
