@@ -62,7 +62,7 @@ export function makeTimeSection(root, on, risk_curve, diagram) {
     onPan: (by_px) => pan(-by_px / (axis.x1 - axis.x0)),
     onZoom: (direction, x) => zoom(direction, usAt(x)),
     onDouble: (x) => window && on.onInstant(usAt(x)),
-    ...onMarks(section, canvas, () => painted.places, on.onMarker, (x, y) => sayCurve(chart, painted.curve, words, y, Math.min(usAt(x), now_us))),
+    ...onMarks(section, canvas, () => painted.places, on.onMarker, (x, y) => window && sayCurve(chart, painted.curve, words, y, Math.min(usAt(x), now_us))),
   });
 
   return {
