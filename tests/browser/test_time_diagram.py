@@ -137,7 +137,7 @@ NOTE_FRAMES = """() => {
 
 @pytest.mark.parametrize(
     ("scenario", "from_us", "to_us"),
-    [("region-down", 2_000_000, 3_200_000), ("groups-leader-crash-late", 11_000_000, 12_200_000)],
+    [("region-down", 2_000_000, 3_200_000), ("groups-leader-crash-late", 6_000_000, 7_200_000)],
 )
 def test_axis_diagram_and_curve_have_one_window_in_every_frame_of_playback(
     make_lab, scenario, from_us, to_us

@@ -4,7 +4,7 @@
  */
 
 import { ticksOf } from "../layout/time_axis.js";
-import { curveOf, peersOf } from "../model/forecast.js";
+import { peersOf } from "../model/forecast.js";
 import { counted, whole } from "../model/format.js";
 import { prepared } from "./canvas.js";
 import { markAs, paintWithChosen } from "./marks.js";
@@ -34,9 +34,10 @@ const ROUND = [1, 2, 5, 10];
  * @property {number} furthest_us
  * @property {Curve | null} curve
  */
+/** @typedef {{from_us: number, to_us: number, value: number}} Step duplicates until the next point, or up to the instant shown */
 /**
  * @typedef {object} Curve
- * @property {{peer: string, shown: boolean, x: number[], y: number[]}[]} lines up to the instant shown: instants in s, duplicates; shown: the line of the peer that is watched
+ * @property {{peer: string, shown: boolean, steps: Step[]}[]} lines up to the instant shown; shown: the line of the peer that is watched
  * @property {number} most the figure at the upper edge
  * @property {number} top of the plot, px
  * @property {number} bottom
@@ -165,8 +166,19 @@ function paintNow(context, theme, x, height, x0, x1) {
 /** @returns {Curve} */
 function curveIn({ name, peer: watched }, theme, { points, window, now_us, strip_px, curve_px }) {
   const known = points.slice(0, points.findLastIndex(([at_us]) => at_us <= now_us) + 1);
-  const lines = peersOf(known, name).map((peer) => ({ peer, shown: peer === watched, ...curveOf(known, name, peer) }));
+  const lines = peersOf(known, name).map((peer) => ({ peer, shown: peer === watched, steps: stepsOf(known, name, peer, now_us) }));
   return { lines, most: mostOf(points, name, window), top: strip_px + ABOVE_CURVE_PX, bottom: strip_px + curve_px - BELOW_CURVE_PX * theme.scale };
+}
+
+/**
+ * @param {import("../model/forecast.js").Point[]} points
+ * @returns {Step[]} without a step where a point has no value: nothing could fail there, or nothing take over
+ */
+export function stepsOf(points, name, peer, now_us) {
+  return points.flatMap(([from_us, values], at) => {
+    const value = values[name]?.[peer];
+    return value === undefined ? [] : [{ from_us, to_us: points[at + 1]?.[0] ?? now_us, value }];
+  });
 }
 
 /** The largest figure around the window, with some room above it. */
@@ -185,8 +197,8 @@ export const curveY = ({ most, top, bottom }, value) => bottom - (value / most) 
 /** @returns {string} what the curve is at an instant, "" where it has no value */
 export function curveWords({ lines }, { words }, at_us) {
   const line = lines.find(({ shown }) => shown);
-  const at = line ? line.x.findLastIndex((at_s) => at_s * 1e6 <= at_us) : -1;
-  return line && at >= 0 ? `${counted(line.y[at], "duplicate")} ${words(line.peer)} at ${(at_us / 1e6).toFixed(3)} s` : "";
+  const step = line?.steps.findLast(({ from_us, to_us }) => from_us <= at_us && at_us <= to_us);
+  return step ? `${counted(step.value, "duplicate")} ${words(line.peer)} at ${(at_us / 1e6).toFixed(3)} s` : "";
 }
 
 function paintCurve(context, theme, curve, { xAt, x0, x1, now_us }) {
@@ -197,9 +209,9 @@ function paintCurve(context, theme, curve, { xAt, x0, x1, now_us }) {
   context.rect(x0, curve.top - ABOVE_CURVE_PX, Math.max(0, Math.min(x1, xAt(now_us)) - x0), curve.bottom - curve.top + 2 * ABOVE_CURVE_PX);
   context.clip();
   markAs(context, "time-curve");
-  for (const line of curve.lines.filter(({ shown }) => !shown)) stroke(context, cornersOf(curve, line, xAt, now_us), { colour: theme.ink.harmSoft, width: 1.2, dash: [6, 4] });
-  for (const line of curve.lines.filter(({ shown }) => shown)) {
-    const corners = cornersOf(curve, line, xAt, now_us);
+  const partsOf = (is_shown) => curve.lines.filter(({ shown }) => shown === is_shown).flatMap((line) => cornersOf(curve, line.steps, xAt));
+  for (const corners of partsOf(false)) stroke(context, corners, { colour: theme.ink.harmSoft, width: 1.2, dash: [6, 4] });
+  for (const corners of partsOf(true)) {
     fillUnder(context, corners, curve.bottom, theme.ink.harmWash);
     stroke(context, corners, { colour: theme.ink.harm, width: 1.8 * theme.scale, dash: [] });
   }
@@ -209,9 +221,17 @@ function paintCurve(context, theme, curve, { xAt, x0, x1, now_us }) {
   context.fillRect(x0, curve.bottom, x1 - x0, 1);
 }
 
-/** @returns {{x: number, y: number}[]} corners of the steps; the last value holds up to the instant shown */
-function cornersOf(curve, { x, y }, xAt, now_us) {
-  return x.flatMap((at_s, at) => [at_s * 1e6, at + 1 < x.length ? x[at + 1] * 1e6 : now_us].map((us) => ({ x: xAt(us), y: curveY(curve, y[at]) })));
+/** @returns {{x: number, y: number}[][]} corners of the steps, in parts without a gap */
+function cornersOf(curve, steps, xAt) {
+  const parts = [];
+  let end_us = null;
+  for (const { from_us, to_us, value } of steps) {
+    if (from_us !== end_us) parts.push([]);
+    const y = curveY(curve, value);
+    parts.at(-1).push({ x: xAt(from_us), y }, { x: xAt(to_us), y });
+    end_us = to_us;
+  }
+  return parts;
 }
 
 function trace(context, corners) {

@@ -37,15 +37,9 @@ function writeReasons(context, state, watched, theme, { curve, points, shown, na
 
 /** Small boxes along the curve of the target, which labels should not cover. */
 function boxesOf(curve, xAt, x0, x1) {
-  const boxes = [];
-  for (const { x, y } of curve.lines.filter(({ shown }) => shown)) {
-    x.forEach((at_s, at) => {
-      const from = Math.max(x0, xAt(at_s * 1e6));
-      const width = Math.min(x1, xAt((x[at + 1] ?? at_s) * 1e6)) - from;
-      if (width > 0) boxes.push({ x: from, y: curveY(curve, y[at]) - 1, width, height: 2 });
-    });
-  }
-  return boxes;
+  const steps = curve.lines.filter(({ shown }) => shown).flatMap((line) => line.steps);
+  const boxes = steps.map(({ from_us, to_us, value }) => ({ x: Math.max(x0, xAt(from_us)), end: Math.min(x1, xAt(to_us)), y: curveY(curve, value) - 1 }));
+  return boxes.filter(({ x, end }) => end > x).map(({ x, end, y }) => ({ x, y, width: end - x, height: 2 }));
 }
 
 /** The regions whose curves are drawn faintly beside the target's. */
