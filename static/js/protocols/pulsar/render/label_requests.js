@@ -163,7 +163,7 @@ function askCauses(scene, state, lane, ask) {
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count]]); // a number alone would not say of what; the list of labels without room does
   }
   if (!plane.turned && counted !== undefined) askComing(scene, lane, counted, ask);
 }
@@ -190,7 +190,7 @@ function askComing(scene, lane, { coming }, ask) {
   const { plane } = scene;
   if (coming <= 0 || scene.window.back > 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(coming)} more`, 650), harmRun(`: on the way to ${lane.name}`)], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(coming)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(coming)} more`, 650), harmRun(`: on the way to ${lane.name}`)], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`${whole(coming)} more`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
