@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.counting.results import CountedRun
-from simulator.protocols.pulsar.stories.case_messages import LISTS, groups, page, story_of
+from simulator.protocols.pulsar.stories.case_messages import LISTS, groups, is_harm, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, LOSSES
 from simulator.story.queries import Stories, Story, StoryCase
 from simulator.trace.trace import Trace
@@ -57,7 +57,8 @@ def _place_of(case: StoryCase, kind: str, producer: str, sequence_id: int) -> in
 
 def _story(trace: Trace, case: StoryCase, kind: str, place: int, upto_seq: int) -> Story:
     case_, steps = story_of(trace, case.counted, kind, place, upto_seq)
-    return Story(case_.producer, case_.sequence_id, case_.cause, steps)
+    harm = is_harm(trace, case.counted, kind, place, upto_seq)
+    return Story(case_.producer, case_.sequence_id, case_.cause, steps, harm)
 
 
 STORIES = Stories(
