@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, TextIO
 
-from simulator.comparison import result, strategy_named, strategy_runs, under
+from simulator.comparison import result, rule_runs, strategy_named, strategy_runs, under
 from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
-from simulator.scenarios.loader import load_scenario, parse_overrides
+from simulator.scenarios.loader import Override, load_scenario, parse_overrides
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
+from simulator.scenarios.rule_files import load_rules
+from simulator.scenarios.settings import RULE
 from simulator.scenarios.units import parse_duration
 from simulator.system.admin_tools import AdminError, with_notes
 from simulator.trace.json_lines import full_meta
@@ -44,15 +46,16 @@ def simulate(
     as_json: bool = False,
     progress: bool = False,
     strategy: str | None = None,
+    rules: str | None = None,
 ) -> int:
-    """Run a scenario (name, file or text), as it is or under a strategy, to its end.
+    """Run a scenario (name, file or text), as it is or under a strategy or a file's rule, to its end.
 
     Prints its summary to `out` and writes its trace. Returns the exit code.
     """
     try:
         until_us, overrides, way, _ = read_all(
             lambda: _instant(until),
-            lambda: parse_overrides(sets),
+            lambda: _overrides(sets, rules),
             lambda: strategy and strategy_named(strategy),
             lambda: _check_trace_path(trace_path),
         )
@@ -75,7 +78,7 @@ def simulate(
                 f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary "
                 f"follows\n"
             )
-    broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
+    broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets, rules) else None
     out.write(
         json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
         if as_json
@@ -98,20 +101,22 @@ def compare(
     sets: Sequence[str] = (),
     as_json: bool = False,
     progress: bool = False,
+    rules: str | None = None,
 ) -> int:
     """Run a scenario under every strategy and print the comparison to `out`.
 
-    The output is a table, or as JSON the summary of the scenario as written plus `comparison[]`. Returns the
+    With a file's rule: under the built-in rule and under that one. The output is a table, or as JSON the summary of the scenario as written plus `comparison[]`. Returns the
     exit code.
     """
     try:
-        until_us, overrides = read_all(lambda: _instant(until), lambda: parse_overrides(sets))
+        until_us, overrides = read_all(lambda: _instant(until), lambda: _overrides(sets, rules))
         loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
-        runs = strategy_runs(loaded)
+        runs = strategy_runs(loaded) if rules is None else rule_runs(loaded)
     except ScenarioError as error:
         err.write(f"{error}\n")
         return EXIT_BAD_INPUT
     results, broken, summary = [], {}, {}
+    noun = "strategy" if rules is None else "rule"
     for made in [*runs, None]:
         if made is None and not as_json:
             break
@@ -123,13 +128,13 @@ def compare(
         if made is None:
             summary = world.summary()
             continue
-        results.append(result(made.key, world))
-        if _as_written(seed, until, sets):
+        results.append(result(made.key, world, noun))
+        if _as_written(seed, until, sets, rules):
             broken[made.key] = broken_expectations(made.scenario.expect, world.summary())
     out.write(
         json.dumps({**summary, "comparison": results}, indent=2, ensure_ascii=False) + "\n"
         if as_json
-        else readable_comparison(loaded, results, broken)
+        else readable_comparison(loaded, results, broken, noun)
     )
     return EXIT_VIOLATED if any(entry["violations"] for entry in results) else EXIT_FINE
 
@@ -146,13 +151,14 @@ def print_admin(
     seed: int | None = None,
     sets: Sequence[str] = (),
     notes: bool = False,
+    rules: str | None = None,
 ) -> int:
     """Run a scenario to an instant (default: its end) and print the output of an admin tool then.
 
     Returns the exit code.
     """
     try:
-        loaded = load_scenario(scenario, seed=seed, overrides=parse_overrides(sets))
+        loaded = load_scenario(scenario, seed=seed, overrides=_overrides(sets, rules))
         at_us = _instant(at, "--at")
         world = World.from_scenario(loaded, rows_max=ROWS_MAX)
         world.run(loaded.until_us if at_us is None else at_us)
@@ -290,6 +296,16 @@ def trace_files() -> ModuleType:
     from simulator.trace import files
 
     return files
+
+
+def _overrides(sets: Sequence[str], rules: str | None) -> list[Override]:
+    """The changes to a scenario; a file's rule is one of them unless `--set` chooses another."""
+    given = parse_overrides(sets)
+    path = f"options.{RULE}"
+    if rules is None:
+        return given
+    name = load_rules(rules).name
+    return given if path in dict(given) else [(path, name), *given]
 
 
 def _as_written(*changes: Any) -> bool:

@@ -43,6 +43,7 @@ class Marker:
     position: Position | None = None  # response: the position; snapshot: local_message_id
     clusters: tuple[tuple[str, int, int], ...] = ()  # snapshot, update: (cluster, ledger, entry), by name
     size_bytes: int = 0
+    carried: tuple[int, ...] = ()  # numbers that a rule of one's own put into it
 
     def payload(self) -> bytes:
         """The protobuf message."""
@@ -71,7 +72,8 @@ class Marker:
 
     def stored_size_bytes(self, copied_from: Position | None = None) -> int:
         """Bytes of the entry in the origin's log, or of the copy of the entry at a position."""
-        return codec.entry_size(self.metadata(copied_from), self.payload())
+        carried = codec.encode_carried(self.carried) if self.carried else b""
+        return codec.entry_size(self.metadata(copied_from), self.payload() + carried)
 
 
 class MarkerTable:

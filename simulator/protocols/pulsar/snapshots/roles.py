@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from simulator.protocols.pulsar.storage.roles import RuntimeOfLog, TopicInCluster
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.markers.entries import Marker
     from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
     from simulator.protocols.pulsar.snapshots.names import SnapshotNames
+    from simulator.protocols.pulsar.snapshots.rules import Rule
 
 
 class RuntimeOfController(RuntimeOfLog, Protocol):
@@ -22,6 +23,7 @@ class RuntimeOfController(RuntimeOfLog, Protocol):
     snapshot_count: int
     snapshot_names: SnapshotNames
     subscriptions: dict[str, SubscriptionSpec]
+    rule: Rule
 
     def chance(self, stream: str, index: int, share_millionths: int) -> bool:
         """Whether an item of a random stream falls in the share."""
@@ -49,6 +51,9 @@ class SubscriptionOfController(Protocol):
 
     def acknowledge_up_to(self, index: int, reason: str, cause: int) -> bool:
         """Move the mark-delete to `index`."""
+
+    def acknowledge_listed(self, entries: Sequence[int], peer: str, evidence_seq: int, cause: int) -> None:
+        """Individually delete entries that a peer's Update lists."""
 
 
 class TopicOfController(TopicInCluster, Protocol):
