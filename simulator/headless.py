@@ -17,10 +17,11 @@ from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
 from simulator.scenarios.loader import Override, load_scenario, parse_overrides
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
 from simulator.scenarios.rule_files import load_rules
-from simulator.scenarios.settings import RULE
+from simulator.scenarios.settings import OPTIONS, RULE
 from simulator.scenarios.units import parse_duration
 from simulator.system.admin_tools import AdminError, with_notes
 from simulator.trace.json_lines import full_meta
@@ -55,11 +56,11 @@ def simulate(
     try:
         until_us, overrides, way, _ = read_all(
             lambda: _instant(until),
-            lambda: _overrides(sets, rules),
+            lambda: parse_overrides(sets),
             lambda: strategy and strategy_named(strategy),
             lambda: _check_trace_path(trace_path),
         )
-        loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
+        loaded = _loaded(scenario, rules, overrides, seed=seed, until_us=until_us)
         loaded = loaded if way is None else under(loaded, way)
     except ScenarioError as error:
         err.write(f"{error}\n")
@@ -105,12 +106,12 @@ def compare(
 ) -> int:
     """Run a scenario under every strategy and print the comparison to `out`.
 
-    With a file's rule: under the built-in rule and under that one. The output is a table, or as JSON the summary of the scenario as written plus `comparison[]`. Returns the
-    exit code.
+    With a file's rule: under the built-in rule and under that one. The output is a table, or as JSON the
+    summary of the scenario as written plus `comparison[]`. Returns the exit code.
     """
     try:
-        until_us, overrides = read_all(lambda: _instant(until), lambda: _overrides(sets, rules))
-        loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
+        until_us, overrides = read_all(lambda: _instant(until), lambda: parse_overrides(sets))
+        loaded = _loaded(scenario, rules, overrides, seed=seed, until_us=until_us)
         runs = strategy_runs(loaded) if rules is None else rule_runs(loaded)
     except ScenarioError as error:
         err.write(f"{error}\n")
@@ -158,7 +159,7 @@ def print_admin(
     Returns the exit code.
     """
     try:
-        loaded = load_scenario(scenario, seed=seed, overrides=_overrides(sets, rules))
+        loaded = _loaded(scenario, rules, parse_overrides(sets), seed=seed)
         at_us = _instant(at, "--at")
         world = World.from_scenario(loaded, rows_max=ROWS_MAX)
         world.run(loaded.until_us if at_us is None else at_us)
@@ -298,14 +299,19 @@ def trace_files() -> ModuleType:
     return files
 
 
-def _overrides(sets: Sequence[str], rules: str | None) -> list[Override]:
-    """The changes to a scenario; a file's rule is one of them unless `--set` chooses another."""
-    given = parse_overrides(sets)
-    path = f"options.{RULE}"
-    if rules is None:
-        return given
-    name = load_rules(rules).name
-    return given if path in dict(given) else [(path, name), *given]
+def _loaded(scenario: str, rules: str | None, overrides: list[Override], **given: Any) -> Scenario:
+    """The scenario, under the rule of a file unless it names a rule itself. Raises ScenarioError."""
+    found = None if rules is None else load_rules(rules)
+    loaded = load_scenario(scenario, overrides=overrides, **given)
+    if found is None or RULE in loaded.options:
+        return loaded
+    if loaded.protocol != OPTIONS[RULE].protocol:
+        what, right = (
+            f"is a rule of {OPTIONS[RULE].protocol}",
+            f"leave it out for {loaded.name}, or run another",
+        )
+        raise ScenarioError([Problem(f"--rules {rules}", None, None, "", what, right)])
+    return load_scenario(scenario, overrides=[*overrides, (f"options.{RULE}", found.name)], **given)
 
 
 def _as_written(*changes: Any) -> bool:

@@ -103,8 +103,7 @@ def readable_comparison(
             for found in entry["violations"]
         ]
         lines += [
-            f"NOT AS EXPECTED under {entry[noun]}: {sentence}"
-            for sentence in broken.get(entry[noun], ())
+            f"NOT AS EXPECTED under {entry[noun]}: {sentence}" for sentence in broken.get(entry[noun], ())
         ]
     if broken and not any(broken.values()) and scenario.compare:
         lines.append(

@@ -1,7 +1,8 @@
 """Updates also carry individually deleted messages, which PIP-33 leaves out.
 
-An Update names a mark-delete only. What a consumer acknowledged above it is delivered again after a failover: the
-cause `ack_hole`. Under this rule the Update lists these messages, and the other cluster deletes them individually.
+An Update names a mark-delete only. What a consumer acknowledged above it is delivered again after a
+failover: the cause `ack_hole`. Under this rule an Update lists these messages, and the other cluster deletes
+them individually.
 """
 
 from simulator.protocols.pulsar.snapshots.rules import Rule
@@ -9,7 +10,7 @@ from simulator.protocols.pulsar.snapshots.rules import Rule
 
 class ListedAcks(Rule):
     def marker_carries(self, writing):
-        """An Update carries the newest 10,000 messages that are individually deleted above the mark-delete."""
+        """An Update carries the messages that are individually deleted, the newest 10,000 at most."""
         return () if writing.subscription is None else writing.subscription.deleted_messages[-10_000:]
 
     def update_due(self, subscription, usable):

@@ -1,7 +1,7 @@
 """The rule of replicated subscriptions as Pulsar has it, hook by hook: copy this file, and change one hook.
 
-Pulsar's `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionSnapshotCache` are the sources. docs/rules.md
-says how to run it beside the built-in rule. With this file unchanged a run has the same rows.
+Pulsar's `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionSnapshotCache` are the sources.
+docs/rules.md says how to run it beside the built-in rule. With this file unchanged a run has the same rows.
 """
 
 from simulator.protocols.pulsar.snapshots.cache import kept_by_cache_rule

@@ -1,4 +1,4 @@
-"""A rule of a protocol in a file of one's own: `--rules my_rule.py` of the command line and of `script/server`.
+"""A rule of a protocol in a file of one's own: `--rules my_rule.py` of a command or of `script/server`.
 
 Rules: the file is Python code that runs with this process's rights. So it is named on a command line and
 never uploaded, and a shared site refuses it (`labsite.settings`). A process has at most one such rule. Child
@@ -76,9 +76,11 @@ class RuleFile:
     def make(self) -> Any:
         """A rule for one run."""
         try:
-            return self.made_by()
+            made = self.made_by()
         except Exception as error:
             raise failed(self.path, error, "cannot be made") from error
+        check_state(made)
+        return made
 
 
 _loaded: dict[str, RuleFile] = {}
@@ -114,7 +116,9 @@ def how_to_load(value: str) -> tuple[str, str]:
     if found is not None and found.name == name:
         right = f"the file now has digest {found.digest}: give the text that the run was made with"
         return f"{name} with digest {digest} is not loaded", right
-    right = f"start with --rules {name}.py on a machine of your own" + (f" (digest {digest})" if digest else "")
+    right = f"start with --rules {name}.py on a machine of your own" + (
+        f" (digest {digest})" if digest else ""
+    )
     return f'the rule "{value[:80]}" is not loaded', f"{right}, or write {BUILT_IN}"
 
 
@@ -154,7 +158,9 @@ def ask_copy(rule: Any, hook: str, *given: Any) -> Any:
 
 def wrong_answer(rule: Any, hook: str, what: str, right: str) -> RuleError:
     """The error of an answer that cannot be used; the line is that of the hook."""
-    return RuleError(path_of(rule), getattr(type(rule), hook).__code__.co_firstlineno, f"{hook} {what}", right)
+    return RuleError(
+        path_of(rule), getattr(type(rule), hook).__code__.co_firstlineno, f"{hook} {what}", right
+    )
 
 
 def not_repeated(what: str) -> RuleError:
@@ -173,7 +179,9 @@ def check_state(rule: Any) -> None:
     """Raise RuleError unless what a rule keeps is copied exactly, so that a seek goes back to it."""
     for name, value in vars(rule).items():
         if (bad := _not_plain(value)) is not None:
-            right = "keep whole numbers, texts, lists, tuples and dicts of them: a seek restores these exactly"
+            right = (
+                "keep whole numbers, texts, lists, tuples and dicts of them: a seek restores these exactly"
+            )
             raise RuleError(path_of(rule), None, f"self.{name} holds a {bad}", right)
 
 
@@ -225,26 +233,40 @@ def _unfit(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     """What makes a run differ from its repetition, by line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+            names = (
+                [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+            )
             for name in names:
                 if name.split(".")[0] not in MODULES:
                     yield node.lineno, f"imports {name or 'a neighbour'}", f"only {', '.join(MODULES)} may be"
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            yield node.lineno, f"changes {', '.join(node.names)} outside self", "keep it in self, which a seek restores"
+            yield (
+                node.lineno,
+                f"changes {', '.join(node.names)} outside self",
+                "keep it in self, which a seek restores",
+            )
         elif isinstance(node, ast.Set | ast.SetComp):
             yield node.lineno, "makes a set, which has no fixed order", "use a dict or a sorted list"
         elif isinstance(node, ast.Name) and node.id in WITHOUT:
-            right = "use a dict or a sorted list" if "set" in node.id else "decide from what the hook is given"
+            right = (
+                "use a dict or a sorted list" if "set" in node.id else "decide from what the hook is given"
+            )
             yield node.lineno, f"uses {node.id}", right
         elif isinstance(node, ast.Attribute) and node.attr == "random":
             yield node.lineno, "draws at random", "decide from what the hook is given: a run is repeatable"
         elif isinstance(node, ast.Constant) and isinstance(node.value, float):
-            yield node.lineno, f"decides with the decimal {node.value}", "use whole numbers, such as 3 * n // 2"
+            yield (
+                node.lineno,
+                f"decides with the decimal {node.value}",
+                "use whole numbers, such as 3 * n // 2",
+            )
         elif isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div):
             yield node.lineno, "divides with /", "write //, whose result is a whole number"
     for statement in tree.body:
         value = getattr(statement, "value", None)
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(value, ast.List | ast.Dict | ast.Call):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(
+            value, ast.List | ast.Dict | ast.Call
+        ):
             right = "keep it in self, which a seek restores; a constant may be a tuple"
             yield statement.lineno, "a variable of the file can change", right
 
@@ -258,7 +280,9 @@ def _rule_class(path: str, module: ModuleType) -> type:
     ]
     if len(found) != 1:
         what = f"defines {len(found)} rules" if found else "defines no rule"
-        right = "write one class that extends Rule: from simulator.protocols.pulsar.snapshots.rules import Rule"
+        right = (
+            "write one class that extends Rule: from simulator.protocols.pulsar.snapshots.rules import Rule"
+        )
         raise RuleError(path, None, what, right)
     made_by = found[0]
     for name, hook in vars(made_by).items():
@@ -270,5 +294,7 @@ def _rule_class(path: str, module: ModuleType) -> type:
             raise RuleError(path, line, f"there is no hook {name}", right)
         wanted = list(inspect.signature(getattr(made_by.__mro__[-2], name)).parameters)
         if list(inspect.signature(hook).parameters) != wanted:
-            raise RuleError(path, line, f"{name} takes other arguments", f"write def {name}({', '.join(wanted)})")
+            raise RuleError(
+                path, line, f"{name} takes other arguments", f"write def {name}({', '.join(wanted)})"
+            )
     return made_by

@@ -197,7 +197,8 @@ class Trace:
     ) -> list[dict]:
         """Rows `first` <= seq < `last` as dicts, of the given types or planes, at most `limit`."""
         return [
-            self._as_dict(seq, self.row_tuple(seq)) for seq in self.seqs(first, last, types, control_only, limit)
+            self._as_dict(seq, self.row_tuple(seq))
+            for seq in self.seqs(first, last, types, control_only, limit)
         ]
 
     def seqs(

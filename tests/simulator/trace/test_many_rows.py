@@ -55,7 +55,9 @@ def test_rows_appended_at_once_equal_rows_appended_one_by_one(pieces, data):
                 for row in rows:
                     many.append(row)
         assert len(one) == len(many) and one.digest() == many.digest()
-        assert [one.row_tuple(seq) for seq in range(len(one))] == [many.row_tuple(seq) for seq in range(len(many))]
+        assert [one.row_tuple(seq) for seq in range(len(one))] == [
+            many.row_tuple(seq) for seq in range(len(many))
+        ]
         first, last = sorted(data.draw(st.integers(0, len(one))) for _ in range(2))
         wanted, columns = one.columns(first, last), many.columns(first, last)
         assert {name: values.tolist() for name, values in wanted.items()} == {

@@ -34,6 +34,19 @@ CONTROL = (
     "update.applied",
     "update.position",
 )
+COLUMNS = (
+    "type",
+    "cluster",
+    "peer",
+    "topic",
+    "subscription",
+    "ledger",
+    "entry",
+    "to_ledger",
+    "to_entry",
+    "snapshot",
+    "reason",
+)
 _TRIMMED, _COMPLETED, _CREATED = (
     CODE["ledger.trimmed"],
     CODE["snapshot.completed"],
@@ -80,20 +93,8 @@ class SafeUpdate(Check):
         self.gone.read(stretch)
         self.never_sent.read(_never_sent(stretch), "peer")
         broken: list[tuple[int, str]] = []
-        columns = (
-            "type",
-            "cluster",
-            "peer",
-            "topic",
-            "subscription",
-            "ledger",
-            "entry",
-            "to_ledger",
-            "to_entry",
-            "snapshot",
-            "reason",
-        )
-        for row in stretch.of(*CONTROL).records(*columns):
+        listed, judged = stretch.of("message.listed"), 0
+        for row in stretch.of(*CONTROL).records(*COLUMNS):
             (
                 seq,
                 kind,
@@ -108,6 +109,10 @@ class SafeUpdate(Check):
                 snapshot,
                 reason,
             ) = row
+            if kind in (_APPLIED, _CREATED) and len(listed):  # before messages count as covered
+                upto = int(np.searchsorted(listed.seqs, seq))
+                broken += self._listed(stretch, listed.take(np.arange(judged, upto)))
+                judged = upto
             if kind == _NAMED:
                 link, place = (cluster, peer, topic, subscription), position(to_ledger, to_entry)
                 if self.safe.holds(stretch, topic):
@@ -128,17 +133,17 @@ class SafeUpdate(Check):
                     self.partial[snapshot] = None
             else:
                 self.safe.follow(known, (seq, kind, cluster, peer, topic, ledger, entry))
-        broken += self._listed(stretch)
+        if judged < len(listed):
+            broken += self._listed(stretch, listed.take(np.arange(judged, len(listed))))
         self.gone.finish()
         self.never_sent.finish()
         return broken
 
-    def _listed(self, stretch: Stretch) -> list[tuple[int, str]]:
+    def _listed(self, stretch: Stretch, listed: Rows) -> list[tuple[int, str]]:
         """Messages that a cluster deleted because an Update lists them, and that nobody had acknowledged."""
         broken: list[tuple[int, str]] = []
-        for (cluster, peer, subscription, producer), rows in stretch.of("message.listed").groups(
-            "cluster", "peer", "subscription", "producer"
-        ):
+        by = ("cluster", "peer", "subscription", "producer")
+        for (cluster, peer, subscription, producer), rows in listed.groups(*by):
             ids, written = rows["sequence_id"], rows["evidence_seq"]
             bad = np.flatnonzero(self.gone.unseen(peer, subscription, producer, ids, written))
 

@@ -293,9 +293,7 @@ class SnapshotController:
         )
         marker = self.runtime.markers[self.runtime.marker_count - 1]
         position = self.topic.log.position(self.topic.log.length - 1)
-        seq = self._note(
-            "update.written", marker_seq, subscription.number, number, marker.number, *position
-        )
+        seq = self._note("update.written", marker_seq, subscription.number, number, marker.number, *position)
         self.runtime.markers.set_update_seq(marker.number, seq)
         for name, ledger, entry in clusters:
             self.runtime.note(

@@ -106,9 +106,7 @@ class SnapshotLookup:
             return
         assert marker.position is not None and marker.snapshot is not None, "a snapshot has both"
         index = self.topic.log.index_of(*marker.position)
-        gone = self.cache.add(
-            CachedSnapshot(marker.snapshot, index, marker.clusters, carried=marker.carried)
-        )
+        gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters, carried=marker.carried))
         seq = self._note("snapshot.cached", marker.snapshot, cause, *marker.position)
         for snapshot, reason in gone:
             self._note("snapshot.evicted", snapshot.snapshot, seq, reason)

@@ -1,7 +1,7 @@
 """The rule of replicated subscriptions: five hooks, whose default answers are what Pulsar does.
 
-`ReplicatedSubscriptionsController` and `ReplicatedSubscriptionSnapshotCache` are the sources. A rule in a file
-of one's own extends `Rule` and overrides hooks (docs/rules.md); the engine asks one instance for each run.
+`ReplicatedSubscriptionsController` and `ReplicatedSubscriptionSnapshotCache` are the sources. A rule in a
+file of one's own extends `Rule` and overrides hooks (docs/rules.md). A run asks one instance of it.
 
 Rules: a hook is given facts and returns an answer as a value; the engine performs it and checks its form.
 Places are indices of entries in the log of the cluster that asks, messages are numbers that are equal in
@@ -127,7 +127,9 @@ class SubscriptionSeen:
         """The entries of these messages that are in this log and not acknowledged here, in order."""
         cursor, log = self._subscription.cursor, self._subscription.topic.log
         first = max(cursor.mark_delete + 1, log.first_kept)
-        found = np.flatnonzero(np.isin(log.records.view(first, log.length), np.array(messages, dtype=np.int64)))
+        found = np.flatnonzero(
+            np.isin(log.records.view(first, log.length), np.array(messages, dtype=np.int64))
+        )
         return tuple(index for index in (found + first).tolist() if not cursor.is_acknowledged(index))
 
 
@@ -165,7 +167,8 @@ class Writing(NamedTuple):
 class Arrived(NamedTuple):
     """An Update that arrived from `origin`: it names the entry `index` of this log, None if it names none.
 
-    The entry may not have arrived yet: it is then beyond the last one. `carried` are the numbers that the rule at `origin` put into it.
+    The entry may not have arrived yet: it is then beyond the last one. `carried` are the numbers that the
+    rule put into it at `origin`.
     """
 
     origin: str
@@ -269,8 +272,12 @@ def carried_by(rule: Rule, writing: Writing) -> tuple[int, ...]:
     """The numbers that a marker carries."""
     answer = ask(rule, "marker_carries", writing)
     if not isinstance(answer, (tuple, list)) or len(answer) > CARRIED_MOST:
-        what = f"returned {len(answer):,} numbers" if hasattr(answer, "__len__") else f"returned {answer!r:.60}"
-        raise wrong_answer(rule, "marker_carries", what, f"return a tuple of at most {CARRIED_MOST:,} numbers")
+        what = (
+            f"returned {len(answer):,} numbers" if hasattr(answer, "__len__") else f"returned {answer!r:.60}"
+        )
+        raise wrong_answer(
+            rule, "marker_carries", what, f"return a tuple of at most {CARRIED_MOST:,} numbers"
+        )
     for number in answer:
         if type(number) is not int or not 0 <= number <= LARGEST_CARRIED:
             right = f"each is a whole number from 0 to {LARGEST_CARRIED}"
@@ -295,7 +302,9 @@ def applied_by(rule: Rule, update: Arrived, length: int) -> Applied:
     first = update.subscription.mark_delete
     for index in (*(() if answer.up_to is None else (answer.up_to,)), *answer.entries):
         if type(index) is not int or not first < index < length:
-            right = f"an entry to ack is above the mark-delete, {first}, and below {length}; else name a refusal"
+            right = (
+                f"an entry to ack is above the mark-delete, {first}, and below {length}; else name a refusal"
+            )
             raise wrong_answer(rule, "update_applies", f"acks entry {index!r:.60}", right)
     if answer.up_to is None:
         reason_of(rule, "update_applies", answer.refused)

@@ -71,7 +71,9 @@ def _rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     found, now = loaded_rules(), own_rule(scenario.options)
     if found is None or not _replicates(scenario):
         return None
-    value, name = (found.value, f"with the rule {found.name}") if now is None else (BUILT_IN, "Pulsar's own rule")
+    value, name = (
+        (found.value, f"with the rule {found.name}") if now is None else (BUILT_IN, "Pulsar's own rule")
+    )
     options = ordered({**scenario.options, RULE: value}, OPTIONS)
     key = f"rule-{value.partition('@')[0]}"
     return Changed(key, name, replace(scenario, options=options), commands, no_setting="release")

@@ -15,8 +15,8 @@ const SENTENCES = {
   snapshot_request: ({ cluster, snapshot }, _content, state) => `${cluster} asks the other regions for their positions, for its snapshot ${shortName(state, snapshot)}.`,
   snapshot_response: ({ snapshot }, { cluster }, state) => `${cluster.cluster} answers ${fullName(state, snapshot)}: its position is ${placed(cluster.message_id)}.`,
   snapshot: (marker, { local_message_id, clusters }, state, watched) => `${marker.cluster} ${placed(local_message_id)} corresponds to ${listed(clusters.map(there))}. ${effectOf(marker, clusters, state, watched)}`,
-  subscription_update: ({ cluster, subscription, snapshot }, { clusters }, state) =>
-    `${cluster} has acknowledged ${subscription} up to its position of ${snapshot ? `its snapshot ${shortName(state, snapshot)}` : "a snapshot"}. The mark-delete of ${subscription} may move to ${listed(clusters.map(({ cluster: name, message_id }) => `${placed(message_id)} in ${name}`))}.`,
+  subscription_update: ({ cluster, subscription, snapshot }, { clusters = [] }, state) =>
+    !clusters.length ? `${cluster} publishes what its own rule puts into an update of ${subscription}; it names no position.` : `${cluster} has acknowledged ${subscription} up to its position of ${snapshot ? `its snapshot ${shortName(state, snapshot)}` : "a snapshot"}. The mark-delete of ${subscription} may move to ${listed(clusters.map(({ cluster: name, message_id }) => `${placed(message_id)} in ${name}`))}.`,
 };
 
 /** What the snapshot means for the watched subscription, at the instant shown. */
