@@ -86,31 +86,32 @@ def readable_comparison(
         lines += table(("", *(entry[noun] for entry in runs)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in runs)] for name in runs[0]["costs"]]
     lines += table(("cost", *(entry[noun] for entry in runs)), costs)
-    for entry in runs:
-        lines += [
-            (
-                f"Refused under {entry[noun]} at {seconds(one['at_us'])}: {one['command']}: "
-                f"{one['error']}; {one['hint']} ({one['code']})"
-            )
-            for one in entry["commands"]
-            if not one["ok"]
-        ]
-        lines += [
-            (
-                f"VIOLATED under {entry[noun]} at {seconds(found['at_us'])}: {found['claim']}: "
-                f"{found['reason']}"
-            )
-            for found in entry["violations"]
-        ]
-        lines += [
-            f"NOT AS EXPECTED under {entry[noun]}: {sentence}" for sentence in broken.get(entry[noun], ())
-        ]
+    lines += [line for entry in runs for line in _remarks_on(entry, noun, broken)]
     if broken and not any(broken.values()) and scenario.compare:
         lines.append(
             f"All {sum(len(expect) for expect in scenario.compare.values())} expectations of the "
             f"comparison are met."
         )
     return "\n".join(lines) + "\n"
+
+
+def _remarks_on(entry: dict[str, Any], noun: str, broken: dict[str, list[str]]) -> Iterator[str]:
+    """What was refused, violated or not as expected in one run of a comparison."""
+    yield from [
+        (
+            f"Refused under {entry[noun]} at {seconds(one['at_us'])}: {one['command']}: "
+            f"{one['error']}; {one['hint']} ({one['code']})"
+        )
+        for one in entry["commands"]
+        if not one["ok"]
+    ]
+    yield from [
+        (f"VIOLATED under {entry[noun]} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}")
+        for found in entry["violations"]
+    ]
+    yield from [
+        f"NOT AS EXPECTED under {entry[noun]}: {sentence}" for sentence in broken.get(entry[noun], ())
+    ]
 
 
 def seconds(at_us: int) -> str:

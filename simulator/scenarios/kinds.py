@@ -338,7 +338,7 @@ KINDS: dict[str, Kind] = {
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "rule": Kind(
         "name of a rule, which is saved with the digest of its text",
-        pattern(rf"[a-z][a-z0-9_]*(@[0-9a-f]{{{DIGEST_DIGITS}}})?"),
+        pattern(rf"({BUILT_IN}|[a-z][a-z0-9_]*(@[0-9a-f]{{{DIGEST_DIGITS}}})?)", x_words=[BUILT_IN]),
         _read_rule,
     ),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),

@@ -1,4 +1,4 @@
-"""A rule of a protocol in a file of one's own: `--rules my_rule.py` of a command or of `script/server`.
+"""A rule of a protocol in a Python file of one's own, which the argument `--rules` names.
 
 Rules: the file is Python code that runs with this process's rights. So it is named on a command line and
 never uploaded, and a shared site refuses it (`labsite.settings`). A process has at most one such rule. Child
@@ -27,7 +27,7 @@ from simulator.scenarios.problems import Problem, ScenarioError, suggestion
 VARIABLE = "FAILOVER_LAB_RULES"
 """The environment variable with the path of the file, set by `load_rules` for child processes."""
 
-BUILT_IN = "pulsar"
+BUILT_IN = "built-in"
 """The value of a rule's option for the built-in rule."""
 
 NAME = re.compile("[a-z][a-z0-9_]{0,39}")
@@ -201,7 +201,7 @@ def _not_plain(value: Any) -> str | None:
 
 def _read(path: Path) -> RuleFile:
     where = str(path)
-    if path.suffix != ".py" or not NAME.fullmatch(path.stem) or path.stem == BUILT_IN:
+    if path.suffix != ".py" or not NAME.fullmatch(path.stem):
         right = "name it with small letters, digits and _, such as my_rule.py"
         raise RuleError(where, None, "is no name of a rule's file", right)
     try:
@@ -280,9 +280,7 @@ def _rule_class(path: str, module: ModuleType) -> type:
     ]
     if len(found) != 1:
         what = f"defines {len(found)} rules" if found else "defines no rule"
-        right = (
-            "write one class that extends Rule: from simulator.protocols.pulsar.snapshots.rules import Rule"
-        )
+        right = "write one class that extends Rule (docs/rules.md)"
         raise RuleError(path, None, what, right)
     made_by = found[0]
     for name, hook in vars(made_by).items():

@@ -207,7 +207,7 @@ def test_simulate_names_the_rule_and_compares_it_with_the_present_one():
         code == 0 and json.loads(out)["rule"] == value and json.loads(out)["failovers"][0]["duplicates"] == 14
     )
     assert f"rule of its own: {value}\n" in told(ACK_HOLE, rules=path)[1]
-    assert "rule" not in json.loads(told(ACK_HOLE, rules=path, sets=[f"{PATH}=pulsar"], as_json=True)[1])
+    assert "rule" not in json.loads(told(ACK_HOLE, rules=path, sets=[f"{PATH}=built-in"], as_json=True)[1])
     both = io.StringIO()
     assert compare(ACK_HOLE, both, io.StringIO(), rules=path) == 0
     assert "under each rule" in both.getvalue()
@@ -224,17 +224,17 @@ def test_a_lab_offers_the_loaded_rule_as_a_change_of_its_run():
     changed = next(one for one in variants(scenario, []) if one.key == "rule-listed_acks")
     assert changed.name == "with the rule listed_acks" and changed.scenario.options[RULE] == found.value
     back = next(one for one in variants(changed.scenario, []) if one.key.startswith("rule-"))
-    assert (back.key, back.scenario.options[RULE]) == ("rule-pulsar", "pulsar")
+    assert (back.key, back.scenario.options[RULE]) == ("rule-built-in", "built-in")
     assert not [one for one in variants(load_scenario("groups-join"), []) if one.key.startswith("rule-")]
 
 
 def test_an_experiment_runs_both_rules_and_is_another_one_with_another_text(tmp_path):
     path = rule(tmp_path, "def update_due(self, subscription, usable):\n    return False")
     found = load_rules(path)
-    text = f"scenario: {ACK_HOLE}\ngrid: {{{PATH}: [pulsar, mine]}}\nseeds: 1\nphases: 1\n"
+    text = f"scenario: {ACK_HOLE}\ngrid: {{{PATH}: [built-in, mine]}}\nseeds: 1\nphases: 1\n"
     experiment = read_experiment_text(text)
     assert experiment.own_rules == (found.value,)
-    assert experiment.described()["grid"][PATH] == ["pulsar", found.value]
+    assert experiment.described()["grid"][PATH] == ["built-in", found.value]
     present, mine = (next(run_batch(experiment, batch)) for batch in batches(experiment))
     assert present["status"] == mine["status"] == "finished" and mine["duplicates"] > present["duplicates"]
     before = experiment.described()
@@ -371,7 +371,7 @@ def test_a_hook_that_does_not_exist_or_takes_other_arguments_is_refused(tmp_path
         load_rules(rule(tmp_path, lines))
 
 
-@pytest.mark.parametrize("name", ["no_such_file", "Capital", "pulsar"])
+@pytest.mark.parametrize("name", ["no_such_file", "Capital", "two-words"])
 def test_a_file_that_cannot_be_a_rule_is_refused(tmp_path, name):
     if name != "no_such_file":
         rule(tmp_path, "pass", name)

@@ -28,7 +28,7 @@ from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.broker.subscription_roles import TopicOfSubscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.message_keys import Ack
     from simulator.protocols.pulsar.client.waiting_acks import AckColumns
 
@@ -39,9 +39,7 @@ _SECOND_US = 1_000_000
 class Subscription:
     """One durable subscription of one topic partition."""
 
-    def __init__(
-        self, topic: TopicOfSubscription, name: str, type_: str, mark_delete: int, replicated: bool
-    ) -> None:
+    def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
         self.topic = topic
         self.runtime = topic.runtime
         self.name = name
@@ -219,8 +217,7 @@ class Subscription:
         """
         runtime, topic, cursor, messages = self.runtime, self.topic, self.cursor, self.runtime.messages
         before, seq = cursor.mark_delete, cause
-        window = runtime.windows.get(self.name)
-        follows = window is not None and window.target == topic.cluster.name
+        window = runtime.window_into(topic.cluster.name, self.name)
         for index in entries:
             record = topic.log.records[index]
             if record < 0 or cursor.is_acknowledged(index):
@@ -237,7 +234,7 @@ class Subscription:
                 row = (here[0], peer, *here[1:], *where, evidence_seq)
                 seq = runtime.note("message.listed", cause, *row)
                 seq = runtime.emit((_REGISTERED, runtime.now_us, seq, *here, NULL, *where))
-                if follows:
+                if window is not None:
                     window.settled(message)
             cursor.acknowledge(index)
         self.dispatcher.check_below = max(self.dispatcher.check_below, cursor.last_acknowledged + 1)
@@ -347,7 +344,7 @@ class Subscription:
         return max(0, self.cursor.backlog(self.topic.log.length))
 
 
-def note_owed(topic: TopicOfSubscription, name: str, mark_delete: int) -> None:
+def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
     """Record that messages at or below the opening mark-delete are not owed to the subscription here.
 
     The earliest opening counts.

@@ -400,7 +400,7 @@ OPTIONS: tuple[Setting, ...] = (
         "replicatedSubscriptionsRule",
         BUILT_IN,
         "rule",
-        "the rule of replicated subscriptions: pulsar, or that of the file that --rules loads, by its name",
+        "the rule of replicated subscriptions: built-in, or by its name that of the file that --rules loads",
     ),
     _own(
         "forcedControllerStart",

@@ -35,9 +35,9 @@ from simulator.protocols.pulsar.snapshots.rules import (
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.snapshots.cache import CachedSnapshot
-    from simulator.protocols.pulsar.snapshots.lookup import SubscriptionOfSnapshots
-    from simulator.protocols.pulsar.snapshots.roles import SubscriptionOfController, TopicOfController
 
 
 ANSWERING, TICKING, CLOSED = "answering", "ticking", "closed"
@@ -58,7 +58,7 @@ FIRST_TICK_FAILS_MILLIONTHS = 250_000
 class SnapshotController:
     """Periodic snapshots of one topic, and the markers of its replicated subscriptions."""
 
-    def __init__(self, topic: TopicOfController) -> None:
+    def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.runtime = topic.runtime
         self.rank = rank(CONTROLLER, topic.rank >> 16 & 0xFFFF, topic.rank & 0xFFFF)
@@ -272,9 +272,7 @@ class SnapshotController:
         )
         self.topic.wake(written)
 
-    def write_update(
-        self, subscription: SubscriptionOfSnapshots, snapshot: CachedSnapshot | None, cause: int
-    ) -> None:
+    def write_update(self, subscription: Subscription, snapshot: CachedSnapshot | None, cause: int) -> None:
         """Write one Update for the newest usable snapshot; it is replicated to every remote.
 
         Without a snapshot it names no position, which only a rule of one's own writes.
@@ -344,7 +342,7 @@ class SnapshotController:
         if applied.entries:
             subscription.acknowledge_listed(applied.entries, marker.origin, evidence_seq, seq)
 
-    def _create_missing(self, name: str, cause: int) -> tuple[SubscriptionOfController, int]:
+    def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
         """Create a missing subscription, replicated, at earliest (#20767), or latest in older releases."""
         log = self.topic.log
         earliest = self.runtime.option("missingSubscriptionCreation") == "earliest"

@@ -7,59 +7,23 @@ Rules: the cache exists exactly while the subscription is replicated, and is mem
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
 from simulator.protocols.pulsar.snapshots.rules import SubscriptionSeen, kept_by
-from simulator.protocols.pulsar.storage.roles import TopicInCluster
 from simulator.scenarios.rule_files import ask
 
 if TYPE_CHECKING:
-    from simulator.log.cursors import Cursor
+    from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.markers.entries import Marker
-    from simulator.system.system import System
 
 _CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # ServiceConfiguration since #25044, and before
-
-
-class WritesUpdates(Protocol):
-    """The snapshot controller of the topic (`snapshots.controller.SnapshotController`)."""
-
-    def write_update(
-        self, subscription: SubscriptionOfSnapshots, snapshot: CachedSnapshot | None, cause: int
-    ) -> None:
-        """Write a marker with the snapshot's positions in the other clusters."""
-
-
-class TopicOfSnapshots(TopicInCluster, Protocol):
-    """The topic whose snapshot markers are read."""
-
-    @property
-    def controller(self) -> WritesUpdates | None:
-        """Its snapshot controller, if one runs."""
-
-
-class SubscriptionOfSnapshots(Protocol):
-    """The subscription whose snapshots are looked up."""
-
-    name: str
-    number: int
-    replicated: bool
-    cursor: Cursor
-
-    @property
-    def topic(self) -> TopicOfSnapshots:
-        """The topic that it reads."""
-
-    @property
-    def runtime(self) -> System:
-        """Clock, trace and options."""
 
 
 class SnapshotLookup:
     """The snapshots of one subscription; `last_update_us` is when one was last used for an Update."""
 
-    def __init__(self, subscription: SubscriptionOfSnapshots) -> None:
+    def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime
@@ -126,7 +90,7 @@ class SnapshotLookup:
         if snapshot is None and not arrived:
             return
         rule = self.runtime.rule
-        due = ask(rule, "update_due", SubscriptionSeen(self.subscription), snapshot)  # type: ignore[arg-type]
+        due = ask(rule, "update_due", SubscriptionSeen(self.subscription), snapshot)
         used = cause
         if snapshot is not None:
             place = self.topic.log.position(snapshot.index)

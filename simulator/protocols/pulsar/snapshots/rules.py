@@ -173,7 +173,7 @@ class Arrived(NamedTuple):
 
     origin: str
     subscription: SubscriptionSeen
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # hides tuple.index, which is not used
     beyond_last_entry: bool
     carried: tuple[int, ...]
 
