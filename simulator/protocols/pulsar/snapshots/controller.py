@@ -331,16 +331,18 @@ class SnapshotController:
         beyond = own is not None and own > topic.last_confirmed
         update = Arrived(marker.origin, SubscriptionSeen(subscription), index, beyond, marker.carried)
         applied = applied_by(runtime.rule, update, topic.log.length)
-        evidence_seq = runtime.markers.update_seq(marker.number)
         if applied.up_to is None:
             seq = runtime.note("update.refused", cause, *fields, *(own or (NULL, NULL)), applied.refused)
         else:
             place = own if own and applied.up_to == index else topic.log.position(applied.up_to)
-            seq = runtime.note("update.applied", cause, *fields, *place, evidence_seq)
+            seq = runtime.note(
+                "update.applied", cause, *fields, *place, runtime.markers.update_seq(marker.number)
+            )
             subscription.last_applied_us = runtime.now_us
             subscription.acknowledge_up_to(applied.up_to, "update", seq)
         if applied.entries:
-            subscription.acknowledge_listed(applied.entries, marker.origin, evidence_seq, seq)
+            written_seq = runtime.markers.update_seq(marker.number)
+            subscription.acknowledge_listed(applied.entries, marker.origin, written_seq, seq)
 
     def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
         """Create a missing subscription, replicated, at earliest (#20767), or latest in older releases."""
