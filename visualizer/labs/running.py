@@ -19,7 +19,7 @@ from simulator.recordings import RecordingError
 from visualizer.labs import jobs, saving, store
 from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
-from visualizer.labs.presentation import Presenting
+from visualizer.labs.presentation import Pages, Presenting
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
 from visualizer.labs.runner_host import RunnerHost
@@ -165,7 +165,8 @@ class Runner:
         elif kind == "present":
             self.presenting.show(message["by"], message["shown"])
         elif kind == "predict":
-            self.presenting.predict(message["by"], message["step"], message["guess"])
+            pages = Pages(message["address"], message["pages"], tuple(message["here"]))
+            self.presenting.predict(message["by"], message["step"], message["guess"], pages)
         else:
             session.submit(self._job(message, reply))
         self.hub.pump.wake()
