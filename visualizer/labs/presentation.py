@@ -43,7 +43,7 @@ class Pages(NamedTuple):
     """The pages of one address in the room: its keyed hash, their number, and the names that predict."""
 
     address: str
-    count: int
+    total: int
     names: tuple[str, ...]
 
 
@@ -146,12 +146,12 @@ class Presenting:
         given[name] = guess
         if pages.address:
             self._addresses[name] = pages.address
-            self._pages[pages.address] = max(self._pages.get(pages.address, 1), pages.count)
+            self._pages[pages.address] = max(self._pages.get(pages.address, 1), pages.total)
         self._soon()
 
     def _make_room(self, given: dict[str, str], pages: Pages) -> None:
         """Drop what an address has predicted beyond its pages, the newest first whose page has gone."""
-        most = max(self._pages.get(pages.address, 1), pages.count)
+        most = max(self._pages.get(pages.address, 1), pages.total)
         own = [one for one in given if self._addresses.get(one) == pages.address]
         while len(own) >= most:
             gone = next((one for one in reversed(own) if one not in pages.names), own[-1])
