@@ -1,4 +1,4 @@
-"""Room codes: letters that are hard to confuse, and a limit on wrong ones for each address and network.
+"""Room codes: letters that are hard to confuse, and limits on wrong ones for addresses and networks.
 
 Rules: a code only finds a lab, as its viewing link does; it gives no right to control it. Wrong codes are
 counted in this process, in windows that begin with the first wrong code. An owner of an IPv6 /48 has 65,536
