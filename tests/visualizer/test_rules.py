@@ -15,7 +15,11 @@ import pytest
 from script.support import serve
 from script.support.environment import SetUpFailed
 from script.support.processes import Supervisor
+from simulator import load_rules
+from simulator.scenarios.builtin import builtin_text
+from simulator.scenarios.settings import RULE
 from tests.visualizer.site import Site
+from visualizer.experiments.parameters import offered
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = ROOT / "docs" / "rules" / "listed_acks.py"
@@ -86,6 +90,17 @@ def test_a_failing_rule_stops_its_own_lab_with_file_and_line(monkeypatch, tmp_pa
         assert f"{path}, line 6" in json.dumps(asked(site, f"{stopped['url']}summary.json"))
     finally:
         site.stop()
+
+
+def test_experiments_offer_the_loaded_rule():
+    text = builtin_text("two-regions")
+
+    def rules(text: str) -> list[tuple[str, ...]]:
+        return [one.parameter.values for one in offered(text) if RULE in one.path]
+
+    assert rules(text) == []
+    load_rules(LISTED)
+    assert rules(f"{text}\n# read again\n") == [("built-in", "listed_acks")]
 
 
 @pytest.mark.parametrize(
