@@ -27,6 +27,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
             f"{seconds(summary['simulated_us'])} simulated, {summary['events']:,} events, trace "
             f"{summary['trace_sha256'][:16]}…"
         ),
+        *([f"rule of its own: {summary['rule']}"] if "rule" in summary else []),
         "",
         *_topics(summary),
         *_subscriptions(summary),
@@ -51,13 +52,15 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     return "\n".join(lines) + "\n"
 
 
-def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
-    """Each failover under every strategy, then the cost of synchronising.
+def readable_comparison(
+    scenario: Scenario, runs: list[dict[str, Any]], broken: dict[str, list[str]], noun: str = "strategy"
+) -> str:
+    """Each failover under every strategy or rule (`noun`), then the cost of synchronising.
 
     `broken` are the expectations not met, by strategy.
     """
     lines = [
-        f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy",
+        f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each {noun}",
         "",
     ]
     for number in range(max(len(entry["failovers"]) for entry in runs)):
@@ -82,35 +85,35 @@ def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: 
         if any(still_delivering(one) for one in found):
             rest = [one and one["pending_repeats"] for one in found]
             figures.append(["still to be delivered again", *rest])
-        lines += table(("", *(entry["strategy"] for entry in runs)), figures)
+        lines += table(("", *(entry[noun] for entry in runs)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in runs)] for name in runs[0]["costs"]]
-    lines += table(("cost", *(entry["strategy"] for entry in runs)), costs)
-    for entry in runs:
-        lines += [
-            (
-                f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: "
-                f"{one['error']}; {one['hint']} ({one['code']})"
-            )
-            for one in entry["commands"]
-            if not one["ok"]
-        ]
-        lines += [
-            (
-                f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: "
-                f"{found['reason']}"
-            )
-            for found in entry["violations"]
-        ]
-        lines += [
-            f"NOT AS EXPECTED under {entry['strategy']}: {sentence}"
-            for sentence in broken.get(entry["strategy"], ())
-        ]
+    lines += table(("cost", *(entry[noun] for entry in runs)), costs)
+    lines += [line for entry in runs for line in _remarks_on(entry, noun, broken)]
     if broken and not any(broken.values()) and scenario.compare:
         lines.append(
             f"All {sum(len(expect) for expect in scenario.compare.values())} expectations of the "
             f"comparison are met."
         )
     return "\n".join(lines) + "\n"
+
+
+def _remarks_on(entry: dict[str, Any], noun: str, broken: dict[str, list[str]]) -> Iterator[str]:
+    """What was refused, violated or not as expected in one run of a comparison."""
+    yield from [
+        (
+            f"Refused under {entry[noun]} at {seconds(one['at_us'])}: {one['command']}: "
+            f"{one['error']}; {one['hint']} ({one['code']})"
+        )
+        for one in entry["commands"]
+        if not one["ok"]
+    ]
+    yield from [
+        (f"VIOLATED under {entry[noun]} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}")
+        for found in entry["violations"]
+    ]
+    yield from [
+        f"NOT AS EXPECTED under {entry[noun]}: {sentence}" for sentence in broken.get(entry[noun], ())
+    ]
 
 
 def seconds(at_us: int) -> str:

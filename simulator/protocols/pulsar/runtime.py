@@ -17,7 +17,9 @@ from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.snapshots.names import SnapshotNames
+from simulator.protocols.pulsar.snapshots.rules import OPTION, rule_of
 from simulator.protocols.pulsar.storage.messages import MessageTable
+from simulator.scenarios.rule_files import BUILT_IN
 from simulator.system.system import System
 from simulator.trace.trace import Trace
 
@@ -156,11 +158,14 @@ class Runtime(System):
         "blue_green",
         "directory",
         "synchronised",
+        "rule",
     )
     shared_types = (MessageTable, MarkerTable)
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
+        self.rule = rule_of(self.option(OPTION))
+        self.compares_replays = self.option(OPTION) != BUILT_IN
         self.messages = MessageTable()
         self.fan_out: FanOutOfRuntime  # created by `system.build`
         self.message_count = 0

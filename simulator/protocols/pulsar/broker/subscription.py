@@ -8,6 +8,7 @@ persisted at the rate that `cursor_writer` allows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.broker.subscription_roles import TopicOfSubscription
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.message_keys import Ack
     from simulator.protocols.pulsar.client.waiting_acks import AckColumns
 
@@ -39,9 +40,7 @@ _SECOND_US = 1_000_000
 class Subscription:
     """One durable subscription of one topic partition."""
 
-    def __init__(
-        self, topic: TopicOfSubscription, name: str, type_: str, mark_delete: int, replicated: bool
-    ) -> None:
+    def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
         self.topic = topic
         self.runtime = topic.runtime
         self.name = name
@@ -214,6 +213,36 @@ class Subscription:
             window.recount()
         return True
 
+    def acknowledge_listed(self, entries: Sequence[int], peer: str, evidence_seq: int, cause: int) -> None:
+        """Individually delete entries that the Update of a peer lists, if the rule of the run has such ones.
+
+        Consumers keep what they were sent, as with a mark-delete that an Update moves.
+        """
+        runtime, topic, cursor, messages = self.runtime, self.topic, self.cursor, self.runtime.messages
+        before, seq = cursor.mark_delete, cause
+        window = runtime.window_into(topic.cluster.name, self.name)
+        for index in entries:
+            record = topic.log.records[index]
+            if record < 0 or cursor.is_acknowledged(index):
+                continue
+            count, place = messages.batch[record], topic.log.position(index)
+            remaining = cursor.batch_remaining(index, count)
+            for bit in range(count):
+                if not remaining >> bit & 1:
+                    continue
+                message = record + bit
+                about = (messages.producer[message], messages.sequence_id[message], *place)
+                where = (*about, NULL if count == 1 else bit)
+                here = (topic.cluster.number, topic.number, self.number)
+                row = (here[0], peer, *here[1:], *where, evidence_seq)
+                seq = runtime.note("message.listed", cause, *row)
+                seq = runtime.emit((_REGISTERED, runtime.now_us, seq, *here, NULL, *where))
+                if window is not None:
+                    window.settled(message)
+            cursor.acknowledge(index)
+        self.dispatcher.check_below = max(self.dispatcher.check_below, cursor.last_acknowledged + 1)
+        self.after_acknowledgement(before, "acknowledgement", seq)
+
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
         """Skip, clear or expiry: covered messages of consumers no longer count as unacknowledged.
 
@@ -318,7 +347,7 @@ class Subscription:
         return max(0, self.cursor.backlog(self.topic.log.length))
 
 
-def note_owed(topic: TopicOfSubscription, name: str, mark_delete: int) -> None:
+def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
     """Record that messages at or below the opening mark-delete are not owed to the subscription here.
 
     The earliest opening counts.

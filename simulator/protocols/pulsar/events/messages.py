@@ -71,7 +71,7 @@ MESSAGES: tuple[EventType, ...] = (
         "data",
         (
             "the broker's cursor took the ack; cause_seq is the acknowledgement, or the "
-            "message.filtered in its place (then client is null)"
+            "message.filtered or message.listed in its place (then client is null)"
         ),
     ),
     EventType(

@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.scenario.policies import (
 from simulator.protocols.pulsar.scenario.shadow_options import SHADOW_OPTIONS
 from simulator.protocols.pulsar.scenario.timing import TIMING_OPTIONS
 from simulator.scenarios.limits import BATCH_SETTING_MAX, LONGEST_SETTING_US
+from simulator.scenarios.rule_files import BUILT_IN
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.units import LARGEST_BYTES
 
@@ -394,6 +395,12 @@ OPTIONS: tuple[Setting, ...] = (
         "choice",
         "which snapshot a full cache gives up: spread (4.0.9, 4.1.3 on) or oldest-first (before)",
         ("spread", "oldest-first"),
+    ),
+    _own(
+        "replicatedSubscriptionsRule",
+        BUILT_IN,
+        "rule",
+        "the rule of replicated subscriptions: built-in, or by its name that of the file that --rules loads",
     ),
     _own(
         "forcedControllerStart",
