@@ -1,13 +1,12 @@
-"""Checks uploaded logs before Spark reads them: how far they expand, and how many rows they stand for.
+"""Checks uploaded logs before Spark reads them: how far they expand, and the rows of Parquet files.
 
 Rules: a file is unpacked in pieces and nothing of it is kept, so a small file that expands without end costs
-only the time up to the limit. The limits are those that the page states.
+only the time up to the limit. The limits are those that the page states. Records that a line stands for are
+counted where lines are read (`formats.verifiable.check_records`).
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,12 +17,6 @@ from visualizer.audits.limits import EXPANDED_MIB_MOST, MIB, ROWS_MOST
 
 PIECE_BYTES = 1 << 20
 """Bytes that are unpacked between two looks at the cancel mark."""
-
-RANGE_MARK = b'"records_consumed"'
-"""In lines of a consumer that stand for whole ranges of offsets."""
-
-_ENDS = re.compile(rb"[\r\n]")
-"""Ends of lines, as Spark has them."""
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -53,22 +46,14 @@ class UploadCheck:
             meta = parquet.read_metadata(path)
         except (pa.ArrowException, OSError) as error:
             raise BadUpload(f"{path.name} is no Parquet file, or it is cut off.") from error
-        self._add_rows(path, meta.num_rows)
-        groups = range(meta.num_row_groups)
-        self._add_bytes(path, sum(meta.row_group(number).total_byte_size for number in groups))
+        groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+        self._add_rows(path, sum(group.num_rows for group in groups))  # what is read, not what the file says
+        self._add_bytes(path, sum(group.total_byte_size for group in groups))
 
     def _check_text(self, path: Path) -> None:
-        rest = b""
         for piece in _pieces(path):
             self.go_on()
             self._add_bytes(path, len(piece))
-            *lines, rest = _ENDS.split(rest + piece)
-            rest = rest[-PIECE_BYTES:]
-            for line in lines:
-                if RANGE_MARK in line:
-                    self._add_rows(path, _rows_of_ranges(line))
-        if RANGE_MARK in rest:
-            self._add_rows(path, _rows_of_ranges(rest))
 
     def _add_bytes(self, path: Path, count: int) -> None:
         self.expanded_bytes += count
@@ -92,12 +77,3 @@ def _pieces(path: Path) -> Iterator[bytes]:
                 yield piece
     except (pa.ArrowException, OSError, EOFError) as error:
         raise BadUpload(f"{path.name} is damaged, or not compressed as its name says.") from error
-
-
-def _rows_of_ranges(line: bytes) -> int:
-    """The rows that a line about ranges of offsets stands for; 0 for a line that cannot be read."""
-    try:
-        partitions = json.loads(line[max(0, line.find(b"{")) :])["partitions"]
-        return sum(max(0, one["maxOffset"] - one["minOffset"] + 1) for one in partitions)
-    except (ValueError, KeyError, TypeError):
-        return 0

@@ -25,7 +25,7 @@ from spark_reports.audit.job import Audit as AuditJob
 from spark_reports.audit.mapping import Mapping, mapping_of
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session
-from visualizer.audits.limits import EXPANDED_MIB_MOST
+from visualizer.audits.limits import EXPANDED_MIB_MOST, ROWS_MOST
 from visualizer.audits.models import Audit
 
 log = logging.getLogger("labsite.audits")
@@ -116,7 +116,9 @@ def _work(row: Row) -> dict[str, Any]:
     spark = open_session(settings=QUICK)
     aside = _aside(audit)
     job = AuditJob(
-        spark, [str(audit.input)], aside, mapping, audit.format, row, expanded_mib=EXPANDED_MIB_MOST
+        *(spark, [str(audit.input)], aside, mapping, audit.format, row),
+        expanded_mib=EXPANDED_MIB_MOST,
+        records_most=ROWS_MOST,
     )
     report = job.make()
     for name in TEXTS:

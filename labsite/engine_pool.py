@@ -19,6 +19,7 @@ from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from simulator import RuleError
 from simulator.experiments import Batch, Experiment, read_experiment_text, replayed, run_batch
 from simulator.what_if import Rerun, variants
 
@@ -168,6 +169,8 @@ def _run_changed(experiment: Experiment, changed: Changed) -> dict[str, Any]:
         if rerun.world.now_us < changed.until_us:
             return {"place": changed.place, "failed": f"it has more than {changed.rows_max:,} rows"}
         return {"place": changed.place, "outcome": rerun.outcome()}
+    except RuleError as error:
+        return {"place": changed.place, "failed": str(error)[:300]}
     except Exception as error:  # whatever went wrong is a reason, and the other changes are run
         return {"place": changed.place, "failed": f"internal error, {type(error).__name__}: {error}"[:300]}
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.management.utils import get_random_secret_key
 
+from simulator import RuleError, load_rules
+
 PROBLEMS: list[tuple[str, str]] = []
 """(What is wrong, what would be right) of each environment variable that could not be used."""
+
+RULES = "FAILOVER_LAB_RULES"
+"""The variable in which `script/server --rules` names a rule's file to the site and its workers."""
 
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"", "0", "false", "no", "off"})
@@ -98,6 +104,37 @@ def folder(name: str) -> Path | None:
         )
         return None
     return Path(text)
+
+
+def rules(shared: Sequence[str]) -> str | None:
+    """The file with a rule of one's own that `script/server --rules` names, None when there is none.
+
+    It is code that runs with the site's rights, so a site that others reach has none: `shared` are the
+    settings that say so. A file that is refused or wrong counts as not given.
+    """
+    path = os.environ.get(RULES, "").strip()
+    if not path:
+        return None
+    try:
+        if shared:
+            wrong = f"A rule's file, {path[:200]}, is given to a site that others can reach"
+            PROBLEMS.append(
+                (f"{wrong} ({', '.join(shared)}).", "Give it only to a site at an address of this computer.")
+            )
+        else:
+            return load_rules(path).value
+    except RuleError as error:
+        PROBLEMS.append((str(error), "Correct the file, and start the server again."))
+    del os.environ[RULES]
+    return None
+
+
+def only_here(hosts: Sequence[str]) -> bool:
+    """Whether each host is a name of this computer that no other computer uses for it."""
+    return all(
+        host in ("localhost", "[::1]", "::1") or host.endswith(".localhost") or host.startswith("127.")
+        for host in hosts
+    )
 
 
 def secret_key(beside: Path) -> str:

@@ -57,7 +57,7 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
     """Make the report and return how it ended, as columns of the row."""
     try:
         work = _work if report.experiment_id is None else recounted
-        return {"state": Report.State.DONE, "figures": work(report, row)}
+        return {"state": Report.State.DONE, **work(report, row)}
     except Differs as error:
         log.error("Spark's count of experiment %s differs: %s", report.experiment_id, error)
         return failed(
@@ -98,8 +98,8 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
         )
 
 
-def _work(report: Report, row: Row) -> list[dict[str, Any]]:
-    """Replay, write the trace, report. Returns the headline of each failover and group."""
+def _work(report: Report, row: Row) -> dict[str, Any]:
+    """Replay, write the trace, report. Returns the headline of each failover and group, as a column."""
     row.say("running the scenario again")
     report.folder.mkdir(parents=True, exist_ok=True)
     trace = _replayed(report, row, report.folder / "trace.parquet")
@@ -109,7 +109,7 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
     from spark_reports.jobs.failover import FailoverReport
 
     made = FailoverReport(spark, [trace], report.folder, row, replay_url_of(report)).make()
-    return of_report(made["runs"])
+    return {"figures": of_report(made["runs"])}
 
 
 def replay_url_of(report: Report) -> str | None:

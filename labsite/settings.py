@@ -112,6 +112,22 @@ if REDIS_URL:
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
+RULES = environment.rules(
+    [
+        name
+        for name, is_shared in (
+            ("SHARED_ADDRESS", bool(SHARED_ADDRESS)),
+            ("SECURE", SECURE),
+            ("TRUSTED_ORIGINS", bool(TRUSTED_ORIGINS)),
+            ("TRUSTED_PROXIES", bool(TRUSTED_PROXIES)),
+            ("REDIS_URL", bool(REDIS_URL)),
+            ("ALLOWED_HOSTS", not environment.only_here(ALLOWED_HOSTS)),
+        )
+        if is_shared
+    ]
+)
+"""Name and digest of a rule of one's own (docs/rules.md), None without one and on a shared site."""
+
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default", "engine"]}}
 
 STATIC_URL = "/static/"

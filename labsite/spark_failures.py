@@ -24,15 +24,14 @@ def failed(error: str, hint: str) -> dict[str, Any]:
 def forget_broken_session() -> None:
     """End the worker if the Spark session's JVM has died, since it cannot do another task.
 
-    The worker's supervisor starts another one.
+    The worker's supervisor starts another one. A dead JVM refuses the question for the session, too.
     """
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        return
     try:
-        spark.range(1).collect()
+        spark = SparkSession.getActiveSession()
+        if spark is not None:
+            spark.range(1).collect()
     except Exception:
         log.exception("The Spark session is broken; this worker ends after this task")
         signal.raise_signal(signal.SIGTERM)

@@ -17,6 +17,7 @@ from simulator.scenarios.families import FAMILY_MECHANISMS
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError, Wrong
+from simulator.scenarios.rule_files import RuleError, load_rules, loaded_rules
 from simulator.scenarios.scenario_names import names_of, sites_of
 from simulator.scenarios.units import format_duration, parse_duration
 from simulator.system.admin_tools import AdminError
@@ -36,6 +37,7 @@ __all__ = [
     "CommandError",
     "CommandResult",
     "NotOffered",
+    "RuleError",
     "Scenario",
     "ScenarioError",
     "Seek",
@@ -46,8 +48,10 @@ __all__ = [
     "enough_until_us",
     "format_duration",
     "live_rows_of",
+    "load_rules",
     "load_scenario",
     "load_scenario_text",
+    "loaded_rules",
     "names_of",
     "normalise_command",
     "parse_duration",

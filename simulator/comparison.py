@@ -8,12 +8,17 @@ functions, so their figures agree. Each run is a world of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from simulator import recordings
 from simulator.differences import differences
 from simulator.protocols.manifest import RunComparison
+from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.changes import ordered
 from simulator.scenarios.model import Scenario
+from simulator.scenarios.rule_files import BUILT_IN, loaded_rules
+from simulator.scenarios.settings import OPTIONS, RULE
 from simulator.scenarios.strategies import (
     STRATEGIES,
     STRATEGY_NAMES,
@@ -38,6 +43,7 @@ __all__ = [
     "differences",
     "real_and_simulated",
     "result",
+    "rule_runs",
     "strategy_named",
     "strategy_runs",
     "under",
@@ -88,11 +94,22 @@ def _declared(world: World) -> RunComparison:
     return declared
 
 
-def result(strategy: str, world: World) -> dict[str, Any]:
-    """One strategy's entry of `comparison[]`: figures as in the summary."""
+def rule_runs(scenario: Scenario) -> list[Variant]:
+    """The inputs of one run with the built-in rule, and of one with the rule that is loaded here."""
+    found, options = loaded_rules(), scenario.options
+    assert found is not None, "the command line has loaded it"
+    runs = []
+    for value in (BUILT_IN, found.value):
+        changed = replace(scenario, options=ordered({**options, RULE: value}, OPTIONS), tour=None, pair={})
+        runs.append(Variant(value, value, replace(changed, canonical_text=canonical_text(changed)), []))
+    return runs
+
+
+def result(key: str, world: World, noun: str = "strategy") -> dict[str, Any]:
+    """The entry of `comparison[]` of one strategy, or of one rule: figures as in the summary."""
     summary = world.summary()
     kept = ("trace_sha256", *_declared(world).figures, "commands", "violations")
-    return {"strategy": strategy, **{name: summary[name] for name in kept}, "costs": costs(world)}
+    return {noun: key, **{name: summary[name] for name in kept}, "costs": costs(world)}
 
 
 def column(rerun: Rerun) -> dict[str, Any]:

@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, TextIO
 
-from simulator.comparison import result, strategy_named, strategy_runs, under
+from simulator.comparison import result, rule_runs, strategy_named, strategy_runs, under
 from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
-from simulator.scenarios.loader import load_scenario, parse_overrides
+from simulator.scenarios.loader import Override, load_scenario, parse_overrides
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
+from simulator.scenarios.rule_files import load_rules
+from simulator.scenarios.settings import OPTIONS, RULE
 from simulator.scenarios.units import parse_duration
 from simulator.system.admin_tools import AdminError, with_notes
 from simulator.trace.json_lines import full_meta
@@ -44,8 +47,9 @@ def simulate(
     as_json: bool = False,
     progress: bool = False,
     strategy: str | None = None,
+    rules: str | None = None,
 ) -> int:
-    """Run a scenario (name, file or text), as it is or under a strategy, to its end.
+    """Run a scenario (name, file or text), as it is or under a strategy or a file's rule, to its end.
 
     Prints its summary to `out` and writes its trace. Returns the exit code.
     """
@@ -56,7 +60,7 @@ def simulate(
             lambda: strategy and strategy_named(strategy),
             lambda: _check_trace_path(trace_path),
         )
-        loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
+        loaded = _loaded(scenario, rules, overrides, seed=seed, until_us=until_us)
         loaded = loaded if way is None else under(loaded, way)
     except ScenarioError as error:
         err.write(f"{error}\n")
@@ -75,7 +79,7 @@ def simulate(
                 f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary "
                 f"follows\n"
             )
-    broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
+    broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets, rules) else None
     out.write(
         json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
         if as_json
@@ -98,20 +102,22 @@ def compare(
     sets: Sequence[str] = (),
     as_json: bool = False,
     progress: bool = False,
+    rules: str | None = None,
 ) -> int:
     """Run a scenario under every strategy and print the comparison to `out`.
 
-    The output is a table, or as JSON the summary of the scenario as written plus `comparison[]`. Returns the
-    exit code.
+    With a file's rule: under the built-in rule and under that one. The output is a table, or as JSON the
+    summary of the scenario as written plus `comparison[]`. Returns the exit code.
     """
     try:
         until_us, overrides = read_all(lambda: _instant(until), lambda: parse_overrides(sets))
-        loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
-        runs = strategy_runs(loaded)
+        loaded = _loaded(scenario, rules, overrides, seed=seed, until_us=until_us)
+        runs = strategy_runs(loaded) if rules is None else rule_runs(loaded)
     except ScenarioError as error:
         err.write(f"{error}\n")
         return EXIT_BAD_INPUT
     results, broken, summary = [], {}, {}
+    noun = "strategy" if rules is None else "rule"
     for made in [*runs, None]:
         if made is None and not as_json:
             break
@@ -123,13 +129,13 @@ def compare(
         if made is None:
             summary = world.summary()
             continue
-        results.append(result(made.key, world))
-        if _as_written(seed, until, sets):
+        results.append(result(made.key, world, noun))
+        if _as_written(seed, until, sets, rules):
             broken[made.key] = broken_expectations(made.scenario.expect, world.summary())
     out.write(
         json.dumps({**summary, "comparison": results}, indent=2, ensure_ascii=False) + "\n"
         if as_json
-        else readable_comparison(loaded, results, broken)
+        else readable_comparison(loaded, results, broken, noun)
     )
     return EXIT_VIOLATED if any(entry["violations"] for entry in results) else EXIT_FINE
 
@@ -146,13 +152,14 @@ def print_admin(
     seed: int | None = None,
     sets: Sequence[str] = (),
     notes: bool = False,
+    rules: str | None = None,
 ) -> int:
     """Run a scenario to an instant (default: its end) and print the output of an admin tool then.
 
     Returns the exit code.
     """
     try:
-        loaded = load_scenario(scenario, seed=seed, overrides=parse_overrides(sets))
+        loaded = _loaded(scenario, rules, parse_overrides(sets), seed=seed)
         at_us = _instant(at, "--at")
         world = World.from_scenario(loaded, rows_max=ROWS_MAX)
         world.run(loaded.until_us if at_us is None else at_us)
@@ -290,6 +297,21 @@ def trace_files() -> ModuleType:
     from simulator.trace import files
 
     return files
+
+
+def _loaded(scenario: str, rules: str | None, overrides: list[Override], **given: Any) -> Scenario:
+    """The scenario, under the rule of a file unless it names a rule itself. Raises ScenarioError."""
+    found = None if rules is None else load_rules(rules)
+    loaded = load_scenario(scenario, overrides=overrides, **given)
+    if found is None or RULE in loaded.options:
+        return loaded
+    if loaded.protocol != OPTIONS[RULE].protocol:
+        what, right = (
+            f"is a rule of {OPTIONS[RULE].protocol}",
+            f"leave it out for {loaded.name}, or run another",
+        )
+        raise ScenarioError([Problem(f"--rules {rules}", None, None, "", what, right)])
+    return load_scenario(scenario, overrides=[*overrides, (f"options.{RULE}", found.name)], **given)
 
 
 def _as_written(*changes: Any) -> bool:

@@ -27,6 +27,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
             f"{seconds(summary['simulated_us'])} simulated, {summary['events']:,} events, trace "
             f"{summary['trace_sha256'][:16]}…"
         ),
+        *([f"rule of its own: {summary['rule']}"] if "rule" in summary else []),
         "",
         *_topics(summary),
         *_subscriptions(summary),
@@ -37,6 +38,8 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     ]
     for failover in summary["failovers"]:
         lines += _failover(failover, summary["simulated_us"])
+    for name, group in summary["groups"].items():
+        lines += _group(name, group)
     refused = [command for command in summary["commands"] if not command["ok"]]
     lines += [
         (
@@ -49,13 +52,15 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     return "\n".join(lines) + "\n"
 
 
-def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
-    """Each failover under every strategy, then the cost of synchronising.
+def readable_comparison(
+    scenario: Scenario, runs: list[dict[str, Any]], broken: dict[str, list[str]], noun: str = "strategy"
+) -> str:
+    """Each failover under every strategy or rule (`noun`), then the cost of synchronising.
 
     `broken` are the expectations not met, by strategy.
     """
     lines = [
-        f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy",
+        f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each {noun}",
         "",
     ]
     for number in range(max(len(entry["failovers"]) for entry in runs)):
@@ -80,35 +85,35 @@ def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: 
         if any(still_delivering(one) for one in found):
             rest = [one and one["pending_repeats"] for one in found]
             figures.append(["still to be delivered again", *rest])
-        lines += table(("", *(entry["strategy"] for entry in runs)), figures)
+        lines += table(("", *(entry[noun] for entry in runs)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in runs)] for name in runs[0]["costs"]]
-    lines += table(("cost", *(entry["strategy"] for entry in runs)), costs)
-    for entry in runs:
-        lines += [
-            (
-                f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: "
-                f"{one['error']}; {one['hint']} ({one['code']})"
-            )
-            for one in entry["commands"]
-            if not one["ok"]
-        ]
-        lines += [
-            (
-                f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: "
-                f"{found['reason']}"
-            )
-            for found in entry["violations"]
-        ]
-        lines += [
-            f"NOT AS EXPECTED under {entry['strategy']}: {sentence}"
-            for sentence in broken.get(entry["strategy"], ())
-        ]
+    lines += table(("cost", *(entry[noun] for entry in runs)), costs)
+    lines += [line for entry in runs for line in _remarks_on(entry, noun, broken)]
     if broken and not any(broken.values()) and scenario.compare:
         lines.append(
             f"All {sum(len(expect) for expect in scenario.compare.values())} expectations of the "
             f"comparison are met."
         )
     return "\n".join(lines) + "\n"
+
+
+def _remarks_on(entry: dict[str, Any], noun: str, broken: dict[str, list[str]]) -> Iterator[str]:
+    """What was refused, violated or not as expected in one run of a comparison."""
+    yield from [
+        (
+            f"Refused under {entry[noun]} at {seconds(one['at_us'])}: {one['command']}: "
+            f"{one['error']}; {one['hint']} ({one['code']})"
+        )
+        for one in entry["commands"]
+        if not one["ok"]
+    ]
+    yield from [
+        (f"VIOLATED under {entry[noun]} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}")
+        for found in entry["violations"]
+    ]
+    yield from [
+        f"NOT AS EXPECTED under {entry[noun]}: {sentence}" for sentence in broken.get(entry[noun], ())
+    ]
 
 
 def seconds(at_us: int) -> str:
@@ -277,7 +282,7 @@ def _not_replicated(failover: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def still_delivering(failover: dict[str, Any] | None) -> bool:
-    """Whether a failover's numbers are lower bounds: the run ended before messages were delivered again."""
+    """Whether the numbers of a failover or group are lower bounds, because the run ended too early."""
     return bool(failover and failover["pending_repeats"])
 
 
@@ -329,6 +334,36 @@ def _failover(failover: dict[str, Any], end_us: int) -> Iterator[str]:
         )
     window = failover["dedup_window"]
     yield f"  an idempotent consumer must remember {window['messages']:,} ids, {seconds(window['us'])}"
+    yield ""
+
+
+def _group(name: str, group: dict[str, Any]) -> Iterator[str]:
+    """A shared group: what it delivered again, by cause, and how long its streams had no reader."""
+    open_ = still_delivering(group)
+    figures = [
+        f"{_lower_bound(group, figure) if open_ else f'{group[figure]:,}'} {figure}"
+        for figure in ("duplicates", "redeliveries", "lost", "reordered")
+        if group[figure] or figure in ("duplicates", "lost")
+    ]
+    if open_:
+        figures.append("still delivering at the end")
+    yield f"Group {name}, {group['streams']:,} {'stream' if group['streams'] == 1 else 'streams'}"
+    yield f"  {', '.join(figures)}"
+    causes = ", ".join(f"{count:,} {cause}" for cause, count in group["by_cause"].items() if count)
+    if causes:
+        yield f"  duplicates by cause: {causes}"
+    idle, moved, unread = seconds(group["unowned_us"]), group["handovers"], group["waiting"]
+    yield (
+        f"  without a reader, sum of streams: {idle}; {moved:,} {'handover' if moved == 1 else 'handovers'}; "
+        f"{unread:,} {'message' if unread == 1 else 'messages'} not read at the end"
+    )
+    if open_:
+        rest = group["pending_repeats"]
+        yield (
+            f"  the run ends too early: {rest:,} {'message' if rest == 1 else 'messages'} delivered before "
+            f"{'is' if rest == 1 else 'are'} still to be delivered again; write a later `until` in the "
+            "scenario, or --until"
+        )
     yield ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.table import section_names
+from simulator.scenarios.settings import own_rule
 from simulator.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def summarise(run: World, protocol: Manifest) -> dict[str, Any]:
         "scenario": run.scenario.name,
         "seed": run.seed,
         "engine_version": ENGINE_VERSION,
+        **({"rule": rule} if (rule := own_rule(run.scenario.options)) else {}),
         "trace_sha256": run.digest(),
         "simulated_us": run.now_us,
         "events": run.seq,

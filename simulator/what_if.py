@@ -70,6 +70,13 @@ def looks(scenario: Scenario) -> dict[str, Any]:
     }
 
 
+def lower_bounds(scenario: Scenario, case: dict[str, Any] | None) -> list[str]:
+    """The figures of a case that may still rise, because it still delivered at the end of its run."""
+    if case is None or not case.get("pending_repeats"):
+        return []
+    return [one.name for one in protocol_of(scenario).compared.figures if one.grows]
+
+
 def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outcomes as differences to the real one, which is the first, with cases in its order.
 
@@ -88,8 +95,7 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
     ) -> dict[str, Any]:
         assumes = compared.assumes(real, outcome["key"]) or NO_SETTING.get(outcome["no_setting"])
         place: dict[str, Any] = {**{name: real[name] for name in ("label", "at_us")}, "assumes": assumes}
-        open_case = other is not None and other.get("pending_repeats")
-        place["at_least"] = [one.name for one in compared.figures if one.grows and open_case]
+        place["at_least"] = lower_bounds(scenario, other)
         if other is None:
             missing = {"figures": None, "difference": compared.missing, "harm": None, "helps": False}
             return {**place, **missing, "price": None, "price_words": ""}

@@ -11,12 +11,15 @@ import sys
 import traceback
 from pathlib import Path
 
-from simulator import ScenarioError
+from simulator import RuleError, ScenarioError, load_rules
 from simulator.trace.files import TraceFileError
 from spark_reports.progress import Spoken
 from spark_reports.protocols.manifest import Command
 from spark_reports.read import find_traces, unreadable
 from spark_reports.session import JavaMissing, MasterUnreachable, open_session, settings_for
+
+WITH_RULES = ("sweep", "swarm")
+"""Commands beside `failover` that run scenarios, under a rule of one's own if it is given."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,14 +57,32 @@ def parser() -> argparse.ArgumentParser:
         help="run a single trace's scenario under each strategy, too (scenarios with `compare` always are)",
     )
     failover.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    _add_rules(failover)
     for command in _commands().values():
-        command.add_arguments(jobs.add_parser(command.name, help=command.help))
+        added = jobs.add_parser(command.name, help=command.help)
+        command.add_arguments(added)
+        if command.name in WITH_RULES:
+            _add_rules(added)
     return top
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rules",
+        metavar="FILE.py",
+        help="the file with the rule of one's own that runs name (docs/rules.md)",
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a job and return the exit code."""
     given = parser().parse_args(arguments)
+    if getattr(given, "rules", None) is not None:
+        try:
+            load_rules(given.rules)
+        except RuleError as error:
+            print(error, file=sys.stderr)
+            return 2
     if given.out is not None and given.out.exists() and not given.out.is_dir():
         print(
             f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr
@@ -72,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
         spark = open_session(given.master, settings=settings_for(rows))
-    except (JavaMissing, MasterUnreachable, TraceFileError) as error:
+    except (JavaMissing, MasterUnreachable, RuleError, TraceFileError) as error:
         print(error, file=sys.stderr)
         return 2
     try:

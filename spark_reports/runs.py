@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.scenarios.settings import own_rule
 from spark_reports.read import TraceInput
 
 
@@ -23,6 +24,7 @@ def run_of(entry: TraceInput, scenario: Any) -> dict[str, Any]:
         "rows": meta["rows"],
         "commands": meta["commands"],
         "scenario_text": meta["scenario"],
+        **({"rule": rule} if (rule := own_rule(scenario.options)) else {}),
         "clusters": sorted(scenario.clusters),
         "failovers": [],
         "groups": [],

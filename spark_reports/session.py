@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from simulator import RuleError, loaded_rules
 from spark_reports.java_names import remember_names
 
 JAVA_AT_LEAST = 17
@@ -127,6 +128,15 @@ def check_java() -> None:
         raise JavaMissing(f"{java} is Java {version[1]}. {JAVA_ADVICE}")
 
 
+def refuse_rules_elsewhere(master: str | None) -> None:
+    """Raise RuleError for a rule's file with a master that is not this machine, whose tasks lack the file."""
+    found = loaded_rules()
+    elsewhere = "SPARK_ENV_LOADED" in os.environ if master is None else not master.startswith("local")
+    if found is not None and elsewhere:
+        what = f"runs on this machine only, not on {master or 'the cluster of spark-submit'}"
+        raise RuleError(found.path, None, what, "leave --master out, or give local[*]")
+
+
 def open_session(
     master: str | None = None, name: str = "Failover Lab reports", settings: dict[str, str] | None = None
 ) -> Any:
@@ -135,6 +145,7 @@ def open_session(
     The default of `master` is SPARK_REMOTE, SPARK_MASTER, the submitted one, local[*].
     """
     remote = os.environ.get("SPARK_REMOTE") if master is None else None
+    refuse_rules_elsewhere(remote or master or os.environ.get("SPARK_MASTER"))
     if not remote:
         check_java()
     from pyspark.sql import SparkSession

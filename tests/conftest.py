@@ -9,6 +9,8 @@ cores are slow at times. It draws the same examples each time, so that a failing
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +20,17 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("failover-lab", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("failover-lab")
+
+
+@pytest.fixture(autouse=True)
+def no_rule_of_another_test() -> Iterator[None]:
+    """A rule's file that a test loads is this process's rule until it is forgotten."""
+    yield
+    if "FAILOVER_LAB_RULES" in os.environ:
+        from simulator.scenarios.rule_files import forget_rules
+
+        forget_rules()
+
 
 TOGETHER = {
     "tests/browser/test_reports.py": "spark",

@@ -159,8 +159,8 @@ def test_the_patterns_find_the_headings() -> None:
     }
     assert {module for module, count in found.items() if count == 0} <= silent
     assert found["protocols/pulsar/render/legend.js"] == 39
-    assert found["protocols/pulsar/render/time_legend.js"] == 12
-    assert found["protocols/emqx/render/legend.js"] == 36
+    assert found["protocols/pulsar/render/time_legend.js"] == 13
+    assert found["protocols/emqx/render/legend.js"] == 37
     assert found["protocols/pulsar/render/risk.js"] == 17
 
 

@@ -128,7 +128,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "views": ("views", "system", "protocols"),
     "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world", "protocols"),
     "experiments": (
-        *("experiments", "world", "branch", "protocols"),
+        *("experiments", "world", "branch", "checks", "protocols"),
         *("scenarios", "system", "counting", "kernel", "trace"),
     ),
 }
@@ -153,6 +153,7 @@ PYTHON_API = (
     "simulator.tours",
     "simulator.comparison",
     "simulator.experiments",
+    "simulator.set_ups",
     "simulator.glossary",
     "simulator.story.queries",
     "simulator.protocols.registry",

@@ -39,6 +39,18 @@ A lab's page sends a few kilobytes. Beyond it the socket is closed with code 100
 """
 
 EVERY_ADDRESS = "0.0.0.0"
+OWN_ADDRESSES = ("127.0.0.1", "localhost", "::1")
+
+RULES = "FAILOVER_LAB_RULES"
+"""The variable in which the site and its workers get the path of a rule's file."""
+LOAD_RULES = """
+import sys
+import simulator
+try:
+    print("The rule", simulator.loaded_rules().value, "is offered beside the built-in one.", flush=True)
+except simulator.RuleError as error:
+    sys.exit(str(error))
+"""
 LOCAL_HOSTS = "localhost,127.0.0.1,[::1]"
 
 SHUTDOWN_SECONDS = 2
@@ -64,6 +76,11 @@ def main() -> int:
     )
     parser.add_argument("--port", type=_port, default=8000, help="port to listen at (default: 8000)")
     parser.add_argument(
+        "--rules",
+        metavar="FILE.py",
+        help="offer a rule of your own for replicated subscriptions (docs/rules.md), at this machine only",
+    )
+    parser.add_argument(
         "--no-worker", action="store_true", help="serve the site only; another process works off report tasks"
     )
     parser.add_argument(
@@ -81,6 +98,11 @@ def _port(text: str) -> int:
 
 
 def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
+    if arguments.rules is not None and (arguments.lan or arguments.host not in OWN_ADDRESSES):
+        raise SetUpFailed(
+            "A rule's file is code that runs with your rights, so a site that others can reach takes none. "
+            "Leave out --lan and --host, or leave out --rules."
+        )
     lan = Lan(arguments.port) if arguments.lan else None
     if lan is not None:
         arguments.host = EVERY_ADDRESS
@@ -97,7 +119,10 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
         **os.environ,
         "PYTHONUNBUFFERED": "1",
         **(_allowed_hosts(arguments.host) if lan is None else lan.settings(os.environ)),
+        **({} if arguments.rules is None else {RULES: os.path.abspath(arguments.rules)}),
     }
+    if arguments.rules is not None and supervisor.run([str(PYTHON), "-c", LOAD_RULES], environment) != 0:
+        raise SetUpFailed("The rule cannot be used; its error is above.")
     if (
         supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment)
         != 0
@@ -260,7 +285,7 @@ class Lan:
 
 def _allowed_hosts(host: str) -> dict[str, str]:
     """The ALLOWED_HOSTS of a site that listens beyond this machine; a value that is set is kept."""
-    if "ALLOWED_HOSTS" in os.environ or host in ("127.0.0.1", "localhost", "::1"):
+    if "ALLOWED_HOSTS" in os.environ or host in OWN_ADDRESSES:
         return {}
     if host in ("0.0.0.0", "::", ""):
         say(

@@ -36,6 +36,11 @@ class Checks:
         self._known = declared.knowledge()
         self._checks = [check(scenario) for check in declared.of_rows]
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What is checked: claims about rows, then those about counted failovers."""
+        return (*(check.claim for check in self._checks), *(check.claim for check in self._of_counts))
+
     def read(self, trace: Trace, upto_seq: int | None = None) -> list[Violation]:
         """Read up to row `upto_seq` (excluded; all rows by default) and return the new violations.
 

@@ -6,22 +6,27 @@ docs/experiments.md describes the file format. `spark_reports.experiments` runs 
 from simulator.experiments.cost import (
     Cost,
     all_measures,
+    assumed,
     cost_of,
     late_measures,
     load_of,
     measures_of,
+    messages_of,
+    period_says,
     reduced,
 )
 from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
 from simulator.experiments.parts import RUNS_MAX
-from simulator.experiments.phase import first_fault, first_fault_us
+from simulator.experiments.phase import first_fault, first_fault_us, happening
 from simulator.experiments.points import has_phases
 from simulator.experiments.runs import (
     FAILED,
     FINISHED,
     Batch,
     batches,
+    checked_counts,
+    checked_rows,
     expected,
     made_again,
     replayed,
@@ -46,16 +51,22 @@ __all__ = [
     "SwarmRun",
     "Wanted",
     "all_measures",
+    "assumed",
     "batches",
+    "checked_counts",
+    "checked_rows",
     "cost_of",
     "expected",
     "first_fault",
     "first_fault_us",
+    "happening",
     "has_phases",
     "late_measures",
     "load_of",
     "made_again",
     "measures_of",
+    "messages_of",
+    "period_says",
     "read_experiment",
     "read_experiment_text",
     "reduced",

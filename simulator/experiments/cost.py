@@ -78,6 +78,27 @@ def load_of(scenario: Scenario) -> Load | None:
     return protocol_of(scenario).measured.load(scenario)
 
 
+def assumed(scenario: Scenario) -> list[str]:
+    """Sentences about what decides the figures of a scenario and is not entered with them."""
+    found = protocol_of(scenario).measured.assumed(scenario)
+    why = protocol_of(scenario).measured.uncounted(scenario)
+    return [*found, why] if why else found
+
+
+def period_says(scenario: Scenario) -> str:
+    """What the period of a scenario is, with which the effect of a fault repeats."""
+    return protocol_of(scenario).measured.period_says
+
+
+def messages_of(scenario: Scenario) -> int | None:
+    """The messages that are published in a run which stops when its figures are final.
+
+    It follows from the scenario alone. None where the load is not known.
+    """
+    load = load_of(scenario)
+    return None if load is None else load.messages(_settles_us(scenario, load))
+
+
 def reduced(scenario: Scenario, factor: int) -> Scenario | None:
     """Nearly the same scenario at 1/`factor` of its rate; None where there is none.
 
@@ -159,11 +180,16 @@ def _followed(run: FiguresRun, until_us: int, clock: Clock, most_s: float) -> tu
 
 
 def _ends_us(experiment: Experiment, scenario: Scenario) -> int:
-    """Where a run of the scenario ends: when its backlog has drained, by estimate, or at its end."""
-    load, late = load_of(scenario), late_measures(scenario)
+    """Where a run of the scenario ends: where it settles, unless a measure keeps it from that."""
+    late = late_measures(scenario)
     if any(one.name in late for one in experiment.measures):
         return scenario.until_us
+    return _settles_us(scenario, load_of(scenario))
+
+
+def _settles_us(scenario: Scenario, load: Load | None) -> int:
+    """Where the figures of a run are final: when its backlog has drained, by estimate, or at its end."""
     if load is None:
         return scenario.until_us
-    last_us = max(spec.at_us for spec in scenario.commands)
+    last_us = max((spec.at_us for spec in scenario.commands), default=0)
     return min(scenario.until_us, last_us + round(load.drained_s * 1e6) + 2 * SETTLING_US)

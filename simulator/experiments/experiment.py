@@ -15,6 +15,8 @@ from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
+from simulator.scenarios.rule_files import loaded_rules
+from simulator.scenarios.settings import RULE, own_rule
 from simulator.system.measured import Measure
 
 BY_SEED = "by-seed"
@@ -124,9 +126,24 @@ class Experiment:
         key = stream_key(seed, f"experiment/{self.name}/{point.number}")
         return [draw(key, phase) % period_us for phase in range(self.phases)]
 
+    @property
+    def own_rules(self) -> tuple[str, ...]:
+        """Name and digest of each rule of one's own under which a point runs."""
+        chosen = [own_rule(self.scenario_at(point).options) for point in self._by_rule()]
+        return tuple(dict.fromkeys(rule for rule in chosen if rule is not None))
+
+    def _by_rule(self) -> list[Point]:
+        """One point for each scenario and each value of the rule's option."""
+        found: dict[tuple[str | None, ...], Point] = {}
+        for point in self.points:
+            found.setdefault(tuple(point.values.get(path) for path in (SCENARIO, f"options.{RULE}")), point)
+        return list(found.values())
+
     def described(self) -> dict[str, Any]:
         """The experiment as JSON: equal for equal experiments."""
+        rules = self.own_rules if loaded_rules() is not None else ()
         return {
+            **({"rules": list(rules)} if rules else {}),
             "name": self.name,
             "title": self.title,
             "scenario": dict(self.compared) if self.compared else self.scenario_text,

@@ -8,6 +8,8 @@ from simulator.experiments.experiment import BY_SEED, Axis, Wanted
 from simulator.experiments.fields import Fields
 from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.problems import suggestion
+from simulator.scenarios.rule_files import loaded_rules
+from simulator.scenarios.settings import RULE
 from simulator.scenarios.tree import Node
 from simulator.scenarios.units import MILLIONTHS, parse_duration, parse_share
 
@@ -38,12 +40,18 @@ def axes(fields: Fields, root: Node) -> tuple[Axis, ...]:
         if not values or any(isinstance(one.value, (dict, list)) for one in values):
             fields.add(node, name, "is not a list of values", "write a list, such as [250, 500, 1000]")
             continue
-        written = [written_value(one) for one in values]
+        written = [_with_digest(path, written_value(one)) for one in values]
         for value, one in zip(written, values, strict=True):
             if written.index(value) < values.index(one):
                 fields.add(one, name, f"{value} is given twice", "keep one of them")
         found.append(Axis(path, tuple(written)))
     return tuple(found)
+
+
+def _with_digest(path: str, value: str) -> str:
+    """A value as it is run: the rule of a file of one's own is named with the digest of its text."""
+    found = loaded_rules() if path == f"options.{RULE}" else None
+    return found.value if found is not None and value == found.name else value
 
 
 def written_value(node: Node) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simulator.checks.checks import Checks
+from simulator.checks.violation import Violation
 from simulator.experiments.experiment import Experiment, Point
 from simulator.experiments.figures_run import FiguresRun, RunFailed
 from simulator.experiments.phase import first_fault_us, moved, moved_without_text
@@ -101,6 +103,17 @@ def made_again(experiment: Experiment, row: Row) -> FiguresRun:
     run = FiguresRun(replayed(experiment, row))
     run.finish([measure.name for measure in experiment.measures])
     return run
+
+
+def checked_rows(run: FiguresRun) -> tuple[tuple[str, ...], list[Violation]]:
+    """The claims that are checked in a run, and the violations in its rows."""
+    checks = Checks(run.scenario)
+    return checks.claims, checks.read(run.trace)
+
+
+def checked_counts(scenario: Scenario, failovers: Sequence[dict[str, Any]]) -> list[Violation]:
+    """The violations in a run's counted failovers."""
+    return Checks(scenario).check_counts(failovers)
 
 
 def expected(experiment: Experiment, row: Row) -> dict[str, tuple[int, int]] | None:

@@ -20,9 +20,12 @@ from simulator.protocols.table import protocol_of
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.commands import normalise_command
+from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import CommandSpec, Scenario
 from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.rule_files import BUILT_IN, RuleError
+from simulator.scenarios.settings import OPTIONS, RULE
 from simulator.world import World
 
 KEPT, BROKEN = "kept", "broken"
@@ -40,6 +43,8 @@ SHRINKING_RUNS_MAX = 300
 
 CRASHED = "the engine does not fail"
 """The claim that an internal error breaks."""
+RULE_FAILED = "the rule does not fail"
+"""The claim that an error in a rule of one's own breaks."""
 
 Broken = tuple[str, int, str]
 """A claim, the instant of its first violation, and the reason."""
@@ -73,16 +78,22 @@ class SwarmRun:
         }
 
 
-def swarm_families() -> tuple[str, ...]:
-    """The families that have built-in scenarios, sorted."""
-    return tuple(sorted(_of_families()))
+def swarm_families(with_rule: bool = False) -> tuple[str, ...]:
+    """The families that have built-in scenarios, sorted; only those that a rule of one's own is for."""
+    wanted = OPTIONS[RULE].protocol if with_rule else None
+    return tuple(sorted(name for name in _of_families() if wanted in (None, PROTOCOL_OF[name])))
 
 
-def swarm_run(family: str, seed: int) -> SwarmRun:
-    """Run one seed, and shrink its first violation. Raises KeyError for a family without scenarios."""
+def swarm_run(family: str, seed: int, rule: str = BUILT_IN) -> SwarmRun:
+    """Run one seed, and shrink its first violation. Raises KeyError for a family without scenarios.
+
+    `rule` is the value of the option that chooses a rule of one's own.
+    """
     draws = Draws(seed, f"swarm/{family}")
     built_in = draws.choice(_of_families()[family])
     scenario = _drawn(built_in, family, seed, draws)
+    if rule != BUILT_IN:
+        scenario = load_scenario_text(scenario.canonical_text, overrides=((f"options.{RULE}", rule),))
     broken = first_broken(scenario)
     if broken is None:
         return SwarmRun(family, seed, built_in, scenario, KEPT)
@@ -173,6 +184,8 @@ def first_broken(scenario: Scenario, claim: str | None = None) -> Broken | None:
         world = World.from_scenario(scenario, rows_max=ROWS_MAX)
         world.run()
         found = world.all_violations(world.failovers())
+    except RuleError as error:
+        return (RULE_FAILED, 0, str(error)) if claim in (None, RULE_FAILED) else None
     except Exception as error:  # the engine's own assertions are what a swarm looks for
         internal = (CRASHED, 0, f"{type(error).__name__}: {error}")
         return internal if claim in (None, CRASHED) else None

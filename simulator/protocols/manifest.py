@@ -16,6 +16,7 @@ from simulator.story.queries import NO_STORIES, Stories
 from simulator.system.admin_tools import AdminError
 from simulator.system.live_rows import LiveRows
 from simulator.system.measured import Measured
+from simulator.system.set_up_form import Form
 
 if TYPE_CHECKING:
     from simulator.checks.check import Check
@@ -219,6 +220,7 @@ class Manifest:
     - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `measured`, `stories`: see each;
       default: none.
     - `terms` of the glossary, and its `causes` of duplicates and losses: heading and meaning.
+    - `form`: how a visitor describes a set-up of their own, and the scenario that it makes.
     - `recorded`: the same for runs that were recorded on real brokers.
     """
 
@@ -245,4 +247,5 @@ class Manifest:
     stories: Stories = NO_STORIES
     terms: tuple[TermSection, ...] = ()
     causes: tuple[tuple[str, str], ...] = ()
+    form: Form | None = None
     recorded: Manifest | None = None

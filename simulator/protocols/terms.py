@@ -113,6 +113,15 @@ SHARED_TERMS: tuple[TermSection, ...] = (
                 ("duplicates", "duplicates of a failover", "of these acked", "duplicates so far"),
             ),
             Term(
+                "Still to be delivered again",
+                (
+                    "When the run ends: messages that were delivered or acknowledged before, and that the "
+                    "target of a failover, or a reader of a group, may still deliver. While there are any, "
+                    "the number of duplicates is a lower bound. `pending_repeats` in JSON."
+                ),
+                LAB,
+            ),
+            Term(
                 "Lost",
                 (
                     "Never acknowledged although the subscription or group should get it, and no longer "

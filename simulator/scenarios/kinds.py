@@ -17,6 +17,7 @@ from simulator.scenarios import names, units
 from simulator.scenarios.key import Key
 from simulator.scenarios.limits import INSTANTS_MAX, LARGEST_COUNT, LISTED_MAX
 from simulator.scenarios.problems import Wrong, suggestion
+from simulator.scenarios.rule_files import BUILT_IN, DIGEST_DIGITS, how_to_load, loaded_rules
 from simulator.scenarios.tree import Node
 
 if TYPE_CHECKING:
@@ -79,6 +80,16 @@ def _read_digest(node: Node, key: Key, path: str, reader: Reader) -> str:
     if not re.fullmatch("[0-9a-f]{64}", text):
         raise Wrong(f'"{text[:80]}" is no SHA-256 digest', "write its 64 hexadecimal digits")
     return text
+
+
+def _read_rule(node: Node, key: Key, path: str, reader: Reader) -> str:
+    text, found = node.plain(), loaded_rules()
+    if text == BUILT_IN:
+        return text
+    if found is None or text not in (found.name, found.value):
+        what, right = how_to_load(text)
+        raise Wrong(what, right)
+    return found.value
 
 
 def _read_integer(node: Node, key: Key, path: str, reader: Reader) -> int:
@@ -299,6 +310,11 @@ KINDS: dict[str, Kind] = {
         "tenant/namespace, two names", pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace
     ),
     "integer": Kind("whole number", _integer_schema, _read_integer),
+    "rule": Kind(
+        "name of a rule, which is saved with the digest of its text",
+        pattern(rf"({BUILT_IN}|[a-z][a-z0-9_]*(@[0-9a-f]{{{DIGEST_DIGITS}}})?)", x_words=[BUILT_IN]),
+        _read_rule,
+    ),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
     "choice": CHOICE,
     "choices": list_of(CHOICE, "a list of the choices"),

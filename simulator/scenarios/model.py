@@ -8,6 +8,7 @@ key, its kind and one sentence. A test asserts that `shape.py` and these types c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -32,6 +33,12 @@ class Distribution:
     def nominal_us(self) -> int:
         """The configured value: constant value, median, mean, or the middle of the range."""
         return (self.low_us + self.high_us) // 2 if self.kind == "uniform" else self.value_us
+
+    def mean_us(self) -> float:
+        """The mean, for estimates and texts; no run depends on it."""
+        if self.kind == "lognormal":
+            return self.value_us * math.exp((self.sigma_millionths / 1e6) ** 2 / 2)
+        return float(self.nominal_us)
 
 
 @dataclass(frozen=True, slots=True)

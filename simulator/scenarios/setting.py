@@ -36,7 +36,7 @@ class Profile:
 class Setting:
     name: str
     default: Any
-    kind: str  # integer | boolean | choice | duration | distribution
+    kind: str  # integer | boolean | choice | duration | distribution | rule
     says: str
     choices: tuple[str, ...] = ()
     minimum: int | None = None

@@ -13,6 +13,7 @@ from typing import Any
 
 from simulator.protocols.declaration import Declared
 from simulator.protocols.declared import DECLARED
+from simulator.scenarios.rule_files import BUILT_IN
 from simulator.scenarios.setting import MEASURED, TIMING, Setting
 
 SETTINGS: dict[str, Setting] = {
@@ -41,6 +42,16 @@ def _options(protocol: str, declared: Declared) -> Iterator[Setting]:
 OPTIONS: dict[str, Setting] = {
     option.name: option for name, declared in DECLARED.items() for option in _options(name, declared)
 }
+
+
+RULE = next(name for name, option in OPTIONS.items() if option.kind == "rule")
+"""The option that chooses a rule of one's own (`simulator.scenarios.rule_files`)."""
+
+
+def own_rule(options: Mapping[str, Any]) -> str | None:
+    """Name and digest of the rule of one's own that these options choose, None for the built-in one."""
+    value = options.get(RULE, BUILT_IN)
+    return None if value == BUILT_IN else value
 
 
 def profile_of(protocol: str, options: Mapping[str, Any]) -> str:

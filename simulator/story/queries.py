@@ -28,6 +28,8 @@ class Story(NamedTuple):
     sequence_id: int
     cause: str
     steps: list[StoryStep]
+    harm: bool = True
+    """False: the message was rightly delivered again, had been processed, or is only late."""
 
 
 @dataclass(frozen=True, slots=True)

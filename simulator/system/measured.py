@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -32,21 +32,47 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """What one producer publishes: a message each `every_us`, from one instant to another, `most` at most."""
+
+    every_us: int
+    from_us: int = 0
+    to_us: int | None = None
+    most: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Messages per second while it publishes."""
+        return 1e6 / self.every_us
+
+    def messages(self, until_us: int) -> int:
+        end_us = until_us if self.to_us is None else min(until_us, self.to_us)
+        found = max(0, end_us - self.from_us) // self.every_us
+        return found if self.most is None else min(found, self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
-    """The messages per second that the moved consumers receive, and how many they can process.
+    """The messages per second that consumers, or other `readers`, receive, and how many they can process.
 
     `capacity` is None where processing takes no time. `drained_s` is the estimated time from the failover
-    until what was in the target's log then has drained.
+    until what was in the target's log then has drained. `flows` are the producers that `rate` is the sum of.
     """
 
     rate: float
     capacity: float | None
     drained_s: float
+    flows: tuple[Flow, ...] = ()
+    readers: str = "consumers"
 
     @property
     def utilisation(self) -> float:
         """The share of their time that the consumers are busy before the failover."""
         return 0.0 if self.capacity is None else self.rate / self.capacity
+
+    def messages(self, until_us: int) -> int:
+        """The messages that are published until an instant, by the mean rates."""
+        return sum(flow.messages(until_us) for flow in self.flows)
 
 
 class MeasuredRun(Protocol):
@@ -87,6 +113,14 @@ def _no_load(scenario: Any) -> Load | None:
     return None
 
 
+def _counted(scenario: Any) -> str:
+    return ""
+
+
+def _nothing_assumed(scenario: Any) -> list[str]:
+    return []
+
+
 def _irreducible(scenario: Any, factor: int) -> None:
     return None
 
@@ -105,8 +139,9 @@ class Measured:
 
     - `of(run)`: every measure of a world that has run; None where it has no value.
     - `period_us(scenario)`: what the effect of a fault repeats with, None where nothing repeats.
-    - `faults`: the commands that begin a fault or a failover. From the first one on, all commands are moved
-      together.
+    - `period_says`: what that period is.
+    - `faults`: the commands that begin a fault or a failover, each with a clause about what happens, in which
+      `{name}` is an argument. From the first one on, all commands are moved together.
     - `settled(system, measures)`: whether these measures, by name, are final although the run goes on, so
       that it may stop here; False whenever that is not certain.
     - `late(scenario)`: the measures, by name, that keep runs of the scenario from settling before their end.
@@ -117,6 +152,8 @@ class Measured:
     - `delivering(run)`: how many failovers of a run still delivered their backlog when it ended, so that
       their figures are lower bounds.
     - `load(scenario)`: how busy the consumers of its first failover are, by estimate; None without one.
+    - `assumed(scenario)`: sentences about what decides its figures and is not entered with them.
+    - `uncounted(scenario)`: a sentence about why its runs can have no duplicate, or "".
     - `reduced(scenario, factor)`: nearly the same scenario at 1/factor of its rate, whose counts times
       factor are an estimate; None where there is none.
     """
@@ -124,7 +161,7 @@ class Measured:
     measures: tuple[Measure, ...] = ()
     of: Callable[[MeasuredRun], dict[str, int | None]] = _nothing
     period_us: Callable[[Any], int | None] = _no_period
-    faults: tuple[str, ...] = ()
+    faults: Mapping[str, str] = field(default_factory=dict)
     settled: Callable[[Any, Sequence[str]], bool] = _never
     expected: Callable[[Any], dict[str, tuple[int, int]] | None] = _unknown
     late: Callable[[Any], tuple[str, ...]] = _none_late
@@ -132,4 +169,7 @@ class Measured:
     causes: Callable[[MeasuredRun], dict[str, int]] = _no_causes
     delivering: Callable[[MeasuredRun], int] = _none_delivering
     load: Callable[[Any], Load | None] = _no_load
+    assumed: Callable[[Any], list[str]] = _nothing_assumed
+    uncounted: Callable[[Any], str] = _counted
+    period_says: str = "period"
     reduced: Callable[[Any, int], Any | None] = _irreducible

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
+from simulator.scenarios.rule_files import not_repeated
 from simulator.scenarios.settings import OPTIONS
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
@@ -50,6 +51,7 @@ class System(Clock):
         "command_results",
         "handlers",
         "rows_max",
+        "compares_replays",
     )
 
     shared_types: tuple[type, ...] = ()
@@ -60,6 +62,7 @@ class System(Clock):
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__()
+        self.compares_replays = False  # with a rule of one's own, whose repetition may differ
         self.scenario = scenario
         self.seed = seed
         self.write_to(trace, 0)
@@ -124,7 +127,8 @@ class System(Clock):
         behind = seq < trace.length
         self.trace = trace
         self._counted = seq if behind else None
-        self.emit: Callable[[tuple[int, ...]], int] = self._count if behind else trace.append
+        counts = self._compare if self.compares_replays else self._count
+        self.emit: Callable[[tuple[int, ...]], int] = counts if behind else trace.append
 
     @property
     def seq(self) -> int:
@@ -140,6 +144,14 @@ class System(Clock):
         else:
             self.write_to(self.trace, seq + 1)
         return seq
+
+    def _compare(self, row: tuple[int, ...]) -> int:
+        """`_count` for a row that must be the one that exists. Raises RuleError."""
+        seq = self._counted
+        if seq is not None and (before := self.trace.row_tuple(seq)) != row:
+            was, now = (self.trace.as_dict(seq, one) for one in (before, row))
+            raise not_repeated(f"row {seq} was {was} and is now {now}")
+        return self._count(row)
 
     def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
         """Write `count` rows at once, as `Trace.append_rows` takes them."""

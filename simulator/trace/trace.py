@@ -154,9 +154,10 @@ class Trace:
         """One row with only its non-null columns, names as strings, and its `seq`."""
         if not 0 <= seq < self.length:
             raise IndexError(f"row {seq} does not exist: the trace has rows 0 to {self.length - 1}")
-        return self._as_dict(seq, self._tuple(seq))
+        return self._as_dict(seq, self.row_tuple(seq))
 
-    def _tuple(self, seq: int) -> tuple[int, ...]:
+    def row_tuple(self, seq: int) -> tuple[int, ...]:
+        """One row as it was appended."""
         if seq >= self._sealed_rows:
             return self._open.row(seq - self._sealed_rows)
         return self._blocks[seq // BLOCK_ROWS].row_tuple(seq % BLOCK_ROWS)
@@ -196,7 +197,8 @@ class Trace:
     ) -> list[dict]:
         """Rows `first` <= seq < `last` as dicts, of the given types or planes, at most `limit`."""
         return [
-            self._as_dict(seq, self._tuple(seq)) for seq in self.seqs(first, last, types, control_only, limit)
+            self._as_dict(seq, self.row_tuple(seq))
+            for seq in self.seqs(first, last, types, control_only, limit)
         ]
 
     def seqs(

@@ -54,7 +54,7 @@ def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: 
     """The format of a file, unless its name or the command says it, and whether it is read at once."""
     lines = first_lines(spark, file)
     if own == TEXT:
-        return TEXT, _is_wide(lines)
+        return TEXT, _is_wide(lines) or (bool(mapping.fields) and _is_whole(lines, False))
     if own is None and _is_statistics("\n".join(lines)):
         return STATS_INTERNAL, False
     whole = _is_whole(lines, own == CSV) or (own != CSV and _is_long_line(spark, file, lines))

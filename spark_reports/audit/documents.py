@@ -31,8 +31,14 @@ HEAD_CHARS = 1_000
 """Longer lines are content."""
 PROGRESS = r"[ 0-9.kMGTP]{20,80}?(?:[ 0-9-]{2}[:d][ 0-9-]{2}[:h ][ 0-9-]{2} ?){3}[ 0-9.kMGTP]{0,8}"
 """curl's progress, which may be on the same line as the content."""
-CONTAINER = r"[0-9]{4}-[0-9-]+T[0-9:.]+(?:Z|[+-][0-9:]+) (?:stdout|stderr) F "
-"""What a Kubernetes node writes before a whole line of a container (CRI)."""
+_SOURCE = r"(?:\[pod/[A-Za-z0-9./_-]{1,300}\] |[A-Za-z0-9._-]{1,100} +[|] )"
+_INSTANT = r"[0-9]{4}-[0-9-]+T[0-9:.]+(?:Z|[+-][0-9:]+) (?:(?:stdout|stderr) F )?"
+CONTAINER = rf"(?:{_SOURCE}(?:{_INSTANT})?|{_INSTANT})"
+"""What is before a whole line of a container.
+
+The source (`kubectl logs --prefix`, `docker compose logs`), the instant (`--timestamps` of kubectl and
+docker), or both, and the stream (a Kubernetes node, CRI).
+"""
 _HEAD = re.compile(rf"(?:{HEADS}|{PROGRESS})\s*")
 _BEFORE = re.compile(rf"(?:{PROGRESS}|{CONTAINER})(?=[\[{{])")
 _BEGIN = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]]|$))')

@@ -24,6 +24,7 @@ from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
 from spark_reports.audit.errors import GROUPS_MOST, TOO_MANY_GROUPS, AuditError
 from spark_reports.audit.formats import spans, tables
 from spark_reports.audit.formats.statistics import incomplete, positions, read_statistics
+from spark_reports.audit.formats.verifiable import check_records
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
 from spark_reports.audit.mapping import POSITION, SHARED, Mapping
 from spark_reports.audit.numbered.scans import Numbered, not_delivered, repeated_keys
@@ -66,7 +67,9 @@ class Audit:
         wanted: str = detect.AUTO,
         listener: Any = None,
         expanded_mib: int = EXPANDED_MIB_MOST,
+        records_most: int | None = None,
     ) -> None:
+        """`records_most` bounds what ranges of offsets stand for, a few bytes each; None is no bound."""
         self.spark = spark
         self.paths = [str(path) for path in paths]
         self.out = Path(out)
@@ -74,6 +77,7 @@ class Audit:
         self.wanted = wanted
         self.listener = listener or NullProgress()
         self.expanded_mib = expanded_mib
+        self.records_most = records_most
         self.report: dict[str, Any] = {"format": 1}
         self._kept: list[DataFrame] = []
         self.unreadable = 0
@@ -144,6 +148,9 @@ class Audit:
             if key:
                 self._scan(Numbered(raw, key, self.mapping, files, GROUPS_MOST))
         else:  # text is parsed once
+            ranged = self.found.get(detect.VERIFIABLE, ())
+            if ranged and self.records_most is not None:
+                check_records(self.spark, ranged, self.expanded_mib, self.records_most)
             self.rows = self._keep(read(self.spark, self.found, self.mapping, self.expanded_mib))
         if self.scans:
             seen = self.scans.overview(self.counted)

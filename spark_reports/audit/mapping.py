@@ -39,13 +39,15 @@ class Mapping:
     `positions` says whether a position is the same message in every cluster. `complete` declares that the log
     has every delivery from its first to its last instant, `sampled` that it has only some. `parts` are the
     columns of a value that is made of several; `columns` then has their list as text. With a `pattern` the
-    columns of a log are the expression's groups.
+    columns of a log are the expression's groups; it is matched with each line, or with the values of `fields`
+    in the line's JSON, separated by tabs.
     """
 
     columns: dict[str, str] = field(default_factory=lambda: {name: name for name in COLUMNS})
     constants: dict[str, str] = field(default_factory=dict)
     from_path: dict[str, str] = field(default_factory=dict)
     pattern: str = ""
+    fields: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
     time_unit: str = AUTO
     identity: str = ""
@@ -69,13 +71,14 @@ _CHOICES = {
 }
 _FLAGS = ("complete", "sampled")
 _TABLES = ("columns", "constants", "from_path", "kinds")
-_KEYS = ("format", "mapping", *_TABLES, "pattern", *_CHOICES, *_FLAGS, "delimiter", "time_format")
+_KEYS = ("format", "mapping", *_TABLES, "pattern", "fields", *_CHOICES, *_FLAGS, "delimiter", "time_format")
 READY = (
     "pulsar-client-consume",
     "kafka-console-consumer",
     "log4j",
     "logback",
     "emqx-trace",
+    "emqx-trace-json",
 )
 """The ready mappings: files of `ready/`, whose first line says what each is for."""
 
@@ -146,6 +149,8 @@ class _Reading:
             values["time_format"] = self._time_format(members["time_format"], members)
         if "pattern" in members:
             values["pattern"] = self._pattern(members["pattern"])
+        if "fields" in members:
+            values["fields"] = self._fields(members["fields"])
         if base:
             values = _upon(base, values)
         pattern = values.get("pattern", "")
@@ -171,6 +176,13 @@ class _Reading:
         if wrong:
             self._fail(node, "pattern", *wrong)
         return "" if wrong else pattern
+
+    def _fields(self, node: Node) -> tuple[str, ...]:
+        """The names of the fields whose values a pattern is matched with."""
+        names = tuple(item.text or "" for item in node.value) if isinstance(node.value, list) else ()
+        if not 1 <= len(names) <= PARTS_MOST or not all(name.strip() for name in names):
+            self._fail(node, "fields", "is no list of fields", f"write 1 to {PARTS_MOST} names")
+        return names
 
     def _table(self, members: dict[str, Node], name: str) -> dict[str, str]:
         """The entries of one of the tables; values are texts."""
@@ -215,6 +227,9 @@ class _Reading:
             self._fail(place, "columns.ts", "is missing", f"give it: {COLUMNS['ts']}")
         if mapping.pattern:
             self._groups(root, members, mapping)
+        elif mapping.fields:
+            right = "write a `pattern` for their values, or name them under columns"
+            self._fail(members.get("fields", root), "fields", "need a pattern", right)
         if "kind" not in given:
             self._fail(
                 root, "columns.kind", "is missing", "name its column, or write `constants: {kind: deliver}`"
@@ -318,7 +333,8 @@ def _upon(base: Mapping, values: dict[str, Any]) -> dict[str, Any]:
     """The values of a mapping file upon those of a ready mapping; a column has its source from the file."""
     own = {name for table in ("columns", "constants", "from_path") for name in values.get(table, {})}
     made = {
-        name: getattr(base, name) for name in (*_CHOICES, *_FLAGS, "delimiter", "time_format", "pattern")
+        name: getattr(base, name)
+        for name in (*_CHOICES, *_FLAGS, "delimiter", "time_format", "pattern", "fields")
     } | values
     for table in _TABLES:
         kept = {

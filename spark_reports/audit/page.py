@@ -120,7 +120,7 @@ def _groups(report: Report) -> Markup:
     says = "Messages and deliveries of each subscription and partition, those with most repeats first."
     if len(ordered) > ROWS_MOST:
         says += f" The first {ROWS_MOST} of {len(ordered):,}; audit.csv has all."
-    return section("By subscription and partition", says, table(head, rows, words=3))
+    return section("By subscription and partition", says, table(head, rows, words=3, kind="partitions"))
 
 
 def _timeline(report: Report) -> Markup:
@@ -147,7 +147,8 @@ def _timeline_figure(timeline: dict[str, Any]) -> dict[str, Any]:
         {"type": "bar", "name": words, "x": at, "y": timeline[name], "marker": {"color": colour}}
         for name, words, colour in series
     ]
-    more = {"barmode": "stack", "xaxis": axis(), "yaxis": axis("messages")}
+    under = {"l": 56, "r": 12, "t": 44, "b": 52}  # two lines: a time of day, and the date under it
+    more = {"barmode": "stack", "xaxis": axis(), "yaxis": axis("messages"), "margin": under}
     return {"data": data, "layout": layout(240, **more)}
 
 

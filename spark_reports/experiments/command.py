@@ -17,8 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator import ScenarioError
+from simulator import ScenarioError, loaded_rules
 from simulator.experiments import Experiment, read_experiment, replayed
+from simulator.scenarios.settings import OPTIONS, RULE
 from spark_reports.experiments.estimate import core_seconds, spoken
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep, store_of
@@ -160,6 +161,13 @@ def _run(given: argparse.Namespace) -> int:
     if given.limit_runs is not None and given.limit_runs < 1:
         raise Wrong(f"--limit-runs {given.limit_runs}: give a number of runs, at least 1")
     experiment = read_experiment(given.experiment)
+    if given.rules is not None and not experiment.own_rules:
+        found = loaded_rules()
+        name = "" if found is None else found.name
+        raise Wrong(
+            f"--rules {given.rules}: no run of {given.experiment} is under this rule; "
+            f"write options.{RULE}: [{OPTIONS[RULE].default}, {name}] in its grid"
+        )
     store = None if given.out is None else store_of(experiment, given.out)
     if store is not None:
         store.check()

@@ -43,6 +43,7 @@ def results_so_far(experiment: Experiment, rows: Rows) -> dict[str, Any]:
     failed = [row for row in rows if row["status"] == FAILED][:FAILED_SHOWN]
     return {
         "runs": len(rows),
+        "seeds": len(experiment.seeds),
         "measure": main,
         "measures": [one.described() for one in experiment.measures],
         "axes": [axis.path for axis in experiment.axes],
@@ -73,8 +74,9 @@ def _of_point(experiment: Experiment, rows: Rows, main: str) -> dict[str, Any]:
     done = sorted((row for row in rows if row["status"] == FINISHED), key=lambda row: row["run"])
     values = [row[main] for row in done]
     known = [value for value in values if value is not None]
+    independent = experiment.by_seed or experiment.phases == 1
     figures = {
-        one.name: _figures([row[one.name] for row in done], experiment.by_seed) for one in experiment.measures
+        one.name: _figures([row[one.name] for row in done], independent) for one in experiment.measures
     }
     median, largest = figures[main]["median"], figures[main]["largest"]
     wanted = experiment.wanted

@@ -19,10 +19,15 @@ def replay_command(run: dict[str, Any]) -> str:
 
     Commands given live are not in the scenario. With such commands the line reads report.json.
     """
+    rules = f"{run['rule'].partition('@')[0]}.py" if "rule" in run else None
     if not run["commands"]:
-        return f"python manage.py simulate scenario.yaml --seed {run['seed']} --until {run['until_us']}us"
+        given = f" --rules {rules}" if rules else ""
+        return (
+            f"python manage.py simulate scenario.yaml --seed {run['seed']} --until {run['until_us']}us{given}"
+        )
+    loads = f"import simulator; simulator.load_rules('{rules}'); " if rules else ""
     code = (
-        f"import json; from simulator import World, load_scenario_text as load; run = next(one for one "
+        f"{loads}import json; from simulator import World, load_scenario_text as load; run = next(one for one "
         f"in json.load(open('report.json'))['runs'] if one['run'] == {run['run']}); "
         "print(World.replay(load(run['scenario_text'], seed=run['seed']), run['seed'], "
         "run['commands'], run['until_us']).digest())"

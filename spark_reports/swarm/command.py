@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from simulator import RuleError, loaded_rules
 from simulator.experiments import swarm_families
 from spark_reports.experiments.command import CANCELLED, Printed
 from spark_reports.experiments.failures import SweepFailed
@@ -42,12 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    keys = [(family, given.first + number) for family in given.family for number in range(given.seeds)]
+    families = swarm_families(with_rule=loaded_rules() is not None)
+    chosen_families = [family for family in given.family if family in families]
+    if not chosen_families:
+        print(f"--family: the rule is for {', '.join(families)}", file=sys.stderr)
+        return 2
+    keys = [(family, given.first + number) for family in chosen_families for number in range(given.seeds)]
     listener = Printed(given.quiet, "broke a claim")
     try:
         results = Results(given.out)
         spark = open_session(given.master, "Failover Lab swarm", QUICK)
-    except (SwarmFolderError, JavaMissing, MasterUnreachable) as error:
+    except (SwarmFolderError, JavaMissing, MasterUnreachable, RuleError) as error:
         print(error, file=sys.stderr)
         return 2
     listener.catch_interrupts()
@@ -67,10 +73,11 @@ def run(given: argparse.Namespace) -> int:
             spark.stop()
     print(f"{standing.finished:,} seeds were run, {standing.failed:,} broke a claim")
     chosen = dict.fromkeys(keys)
+    rules = "" if given.rules is None else f" --rules {given.rules}"
     broken = [row for row in results.broken() if (row["family"], row["seed"]) in chosen]
     for row in broken[:BROKEN_SHOWN]:
         print(f"{row['family']}, seed {row['seed']} ({row['built_in']}): {row['claim']}: {row['reason']}")
-        print(f"  {row['commands']} commands; python manage.py simulate {results.scenario_of(row)}")
+        print(f"  {row['commands']} commands; python manage.py simulate {results.scenario_of(row)}{rules}")
     return 1 if broken else 0
 
 

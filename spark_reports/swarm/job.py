@@ -18,7 +18,7 @@ from spark_reports.experiments.listener import NullListener, Standing
 from spark_reports.experiments.plan import Pace
 from spark_reports.experiments.task import check_version
 from spark_reports.progress import Cancelled, Watch
-from spark_reports.swarm.results import Results
+from spark_reports.swarm.results import Results, rule_of_swarm
 
 Key = tuple[str, int]
 """Family and seed."""
@@ -81,13 +81,13 @@ class Swarm:
 
 def _running(chunks: Sequence[Sequence[Key]]) -> Callable[[Columns], Columns]:
     """The function for `mapInArrow`: its input are numbers of chunks, its output one row for each seed."""
-    version = ENGINE_VERSION
+    version, rule = ENGINE_VERSION, rule_of_swarm()
 
     def run(inputs: Columns) -> Columns:
         check_version(version)
         for numbers in inputs:
             for number in numbers.column(0).to_pylist():
-                rows = [swarm_run(family, seed).as_row() for family, seed in chunks[number]]
+                rows = [swarm_run(family, seed, rule).as_row() for family, seed in chunks[number]]
                 for row in rows:
                     row["scenario"] = row["scenario"] if row["status"] == BROKEN else None
                 yield pa.RecordBatch.from_pylist(rows, COLUMNS)

@@ -12,17 +12,26 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from simulator import ENGINE_VERSION
+from simulator import ENGINE_VERSION, loaded_rules
 from simulator.experiments import BROKEN
+from simulator.scenarios.settings import OPTIONS, RULE
 
 FILE = "swarm.jsonl"
 SCENARIOS = "violations"
+
+BUILT_IN = OPTIONS[RULE].default
 
 Row = dict[str, Any]
 
 
 class SwarmFolderError(Exception):
     """The folder cannot be used; the text says why and what would be right."""
+
+
+def rule_of_swarm() -> str:
+    """The rule of every run of a swarm: that of the file that this process was started with, if any."""
+    found = loaded_rules()
+    return BUILT_IN if found is None else found.value
 
 
 class Results:
@@ -44,6 +53,11 @@ class Results:
                 f"{path} is of engine version {found[0].get('engine_version')}, this is {ENGINE_VERSION}; "
                 f"name another folder with --out"
             )
+        if found and (rule := found[0].get("rule", BUILT_IN)) != rule_of_swarm():
+            raise SwarmFolderError(
+                f"{path} is of runs under the rule {rule}, these are under {rule_of_swarm()}; name another "
+                f"folder with --out"
+            )
         self._take(found[1:])
 
     def _take(self, rows: Iterable[Row]) -> None:
@@ -53,7 +67,9 @@ class Results:
     def add(self, rows: Iterable[Row]) -> None:
         """Add the rows of a round, and write the files. Raises SwarmFolderError."""
         self._take(rows)
-        lines = [{"engine_version": ENGINE_VERSION}, *(self.rows[key] for key in sorted(self.rows))]
+        rule = rule_of_swarm()
+        head = {"engine_version": ENGINE_VERSION, **({"rule": rule} if rule != BUILT_IN else {})}
+        lines = [head, *(self.rows[key] for key in sorted(self.rows))]
         try:
             _write(self.folder / FILE, "".join(f"{json.dumps(line)}\n" for line in lines))
             for row in self.broken():

@@ -153,3 +153,16 @@ def test_without_the_component_a_plain_field_checks_and_runs(browser: Browser, s
     page.get_by_role("button", name="Run").click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     context.close()
+
+
+def test_a_proposed_name_is_taken_with_a_click(open_editor):
+    page = open_editor("?start=minimal/replicated-subscriptions")
+    into_the_text(page)
+    page.evaluate(
+        "() => { const editor = ace.edit(document.querySelector('.ace_editor'));"
+        " editor.setValue(editor.getValue().replace('topic: orders', 'topic: order'), -1); }"
+    )
+    page.get_by_role("button", name="Use orders").click()
+    wait_until(page, CHECKED)
+    expect(page.locator("[data-part=problems-title]")).to_have_text("No problems")
+    assert "topic: orders, cluster" in text_of(page)

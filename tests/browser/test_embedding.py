@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from script.support.browsing import wait_until
 from tests.browser.conftest import Lab, fresh_context, note_troubles
+from tests.browser.test_fits import MISFITS
 
 
 class OneDocument(BaseHTTPRequestHandler):
@@ -113,3 +114,71 @@ def test_a_frame_of_another_site_does_not_use_the_keys_of_its_reader(open_lab, e
     wait_until(frame, "() => Boolean(globalThis.failoverLab?.getState().welcome)")
     assert not frame.evaluate("globalThis.failoverLab.getState().welcome.owner")
     assert lab.state("state.welcome.owner")
+
+
+LOGS_AT = f"""async ([lanes, lowest]) => {{
+  for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame); // the width is noticed, then drawn
+  const box = (name) => document.querySelector(name).getBoundingClientRect();
+  const [stage, still] = [box("[data-part=stage]"), box("canvas[data-part=still]")];
+  const controls = document.querySelector(".transport").offsetParent ? box(".transport").top : innerHeight;
+  const names = [...document.querySelectorAll(".lane-heading")].map((one) => one.getBoundingClientRect());
+  const bad = ({MISFITS})();
+  if (still.height < lowest) bad.push(`the logs are ${{Math.round(still.height)}} px high`);
+  if (stage.top < 0 || stage.bottom > controls + 1) bad.push(`${{Math.round(stage.bottom - controls)}} px of the logs are not in view`);
+  if (names.filter(({{ top, bottom, left, right }}) => top >= stage.top && bottom <= stage.bottom && left >= stage.left - 1 && right <= stage.right + 1).length < lanes) bad.push("a lane has no heading in the logs");
+  return bad;
+}}"""
+"""What is wrong with a frame of the width that it just got."""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "lanes", "at_us"), [("two-regions", 2, 3_000_000), ("three-regions", 3, 5_200_000)]
+)
+@pytest.mark.parametrize("query", ["?embed=1", "?embed=1&panel=1&controls=1"])
+def test_a_frame_of_every_width_shows_the_logs(make_lab, scenario, lanes, at_us, query):
+    made = make_lab(scenario).open()
+    made.seek(at_us)
+    lab, bad = make_lab(of=made, viewport={"width": 320, "height": 560}), {}
+    lab.open(query).at_rest()
+    for width in range(320, 1401, 20):
+        lab.page.set_viewport_size({"width": width, "height": 560})
+        found = lab.page.evaluate(LOGS_AT, [lanes, 100 * lanes])
+        if found:
+            bad[width] = found
+    assert bad == {}
+
+
+NOTE_TEXTS = """() => {
+  globalThis.texts = new Set();
+  const plain = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...given) {
+    if (this.canvas.dataset.part === "still") texts.add(text);
+    return plain.call(this, text, ...given);
+  };
+  const clear = CanvasRenderingContext2D.prototype.clearRect;
+  CanvasRenderingContext2D.prototype.clearRect = function (...given) {
+    if (this.canvas.dataset.part === "still") texts.clear();
+    return clear.apply(this, given);
+  };
+}"""
+"""From now on `texts` has what is written in the logs."""
+
+
+def test_labels_without_room_are_named(make_lab):
+    lab = make_lab("three-regions", viewport={"width": 800, "height": 560})
+    lab.page.add_init_script(f"({NOTE_TEXTS})()")
+    lab.open("?embed=1&panel=1&controls=1").seek(5_200_000)
+    lab.page.set_viewport_size({"width": 820, "height": 560})
+    lab.at_rest()
+    left_out = lab.page.locator("[data-part=left-out]")
+    left_out.locator("summary").click()
+    lines = left_out.locator("li").all_inner_texts()
+    expect(left_out.locator("summary")).to_have_text(
+        f"{len(lines)} label{'s' if len(lines) != 1 else ''} without room"
+    )
+    assert lines
+    texts = lab.page.evaluate("() => [...texts]")
+    assert any(text.endswith("duplicates") for text in texts), "other labels have room"
+    for line in lines:
+        lane, label = line.split(": ", 1)
+        assert lane in ("us-west", "us-east", "eu-central") and label not in texts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from script.support.browsing import wait_until_at_rest
 
@@ -143,6 +144,34 @@ def test_a_lab_fits_every_width(make_lab, runs, name, look):
             bad[f"{width} × {height}"] = found
         assert lab.troubles == []
     assert bad == {}
+
+
+UNDER_THE_CONTROLS = """(part) => {
+  const controls = document.querySelector(".transport").getBoundingClientRect().top;
+  return [...document.querySelectorAll(part)].map((one) => Math.round(one.getBoundingClientRect().bottom - controls)).filter((px) => px > 0);
+}"""
+LOW = {"width": 1280, "height": 720}
+
+
+@pytest.mark.parametrize("name", ["region-down", "figure-4", "groups-two-readers"])
+def test_the_tabs_of_panels_are_on_a_low_screen(make_lab, runs, name):
+    lab = make_lab(of=Of(runs[name]), viewport=LOW)
+    for at_us in (0, INSTANTS[name]):
+        lab.open()
+        lab.seek(at_us)
+        assert lab.at_rest().page.evaluate(UNDER_THE_CONTROLS, "[role=tab]") == []
+
+
+@pytest.mark.parametrize("scenario", ["two-regions", "region-down"])
+def test_the_time_panel_is_on_a_low_screen_during_a_tour(make_lab, scenario):
+    lab = make_lab(scenario, viewport=LOW)
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}#token={lab.made['token']}&tour=1")
+    next_step = lab.page.locator("[data-act=tour-next]")
+    expect(next_step).to_be_visible()
+    next_step.click()
+    lab.until("state.at_us > 0 && !state.playing")
+    lab.page.locator("#tab-time").evaluate("(tab) => tab.click()")
+    assert lab.at_rest().page.evaluate(UNDER_THE_CONTROLS, "[data-part=time]") == []
 
 
 def test_a_thousand_streams_fit_a_phone(make_lab, runs):

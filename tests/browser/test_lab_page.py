@@ -410,7 +410,12 @@ def test_an_open_dialog_pauses_playback_and_describes_the_instant_shown(lab):
     expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"At {at_us / 1e6:.3f} s")
     target = dialog.locator("[name=to]").input_value()
     duplicates = lab.state(f"state.view.forecast.billing.to['{target}'].duplicates")
-    expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"{duplicates} duplicate")
+    forecast = dialog.locator("[data-part=failover-forecast]")
+    expect(forecast).to_contain_text(f"{duplicates} duplicate")
+    expect(forecast).not_to_contain_text(re.compile(r"\b0 "))
+    assert all(
+        "duplicate" in words or "lost" in words for words in forecast.locator(".harm-text").all_inner_texts()
+    )
     lab.page.keyboard.press("Escape")
     lab.until("state.playing")
     lab.page.keyboard.press("Space")

@@ -5,6 +5,7 @@ The tab of a group lab, messages as text and in the picture, a highlighted cone,
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 
@@ -61,3 +62,20 @@ def test_a_lab_of_logs_has_no_such_tab(make_lab):
     expect(lab.page.get_by_role("tab", name="Time")).to_be_visible()
     expect(lab.page.get_by_role("tab", name="Messages between nodes")).to_have_count(0)
     assert lab.troubles == []
+
+
+IN_VIEW = """() => {
+  const { top, bottom, height } = document.querySelector(".node-messages .lines").getBoundingClientRect();
+  return { height, hidden: bottom - document.querySelector("footer.transport").getBoundingClientRect().top };
+}"""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "at_us"),
+    [("groups-two-readers", 11_000_000), ("groups-split-heals", 20_000_000), ("groups-rounds", 5_000_000)],
+)
+def test_the_diagram_under_the_tallest_pictures_is_in_view_without_scrolling(make_lab, scenario, at_us):
+    lab = make_lab(scenario).open("?panel=node-messages")
+    lab.seek(at_us)
+    found = lab.at_rest().page.evaluate(IN_VIEW)
+    assert found["height"] > 100 and found["hidden"] <= 0, found

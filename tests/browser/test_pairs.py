@@ -38,6 +38,23 @@ SHOWN = """() => [...document.querySelectorAll("iframe")].map(({ contentDocument
   };
 })"""
 
+HALVED = "period-halved"
+"""The change of "what would have helped" that halves the time between snapshots."""
+
+NOTE_AXIS = """() => {
+  globalThis.axis = "";
+  let ticks = null;
+  const plain = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, ...more) {
+    if (this.canvas.dataset.part === "spacetime" && this.mark === "axis" && / s$/.test(text)) {
+      ticks ??= (queueMicrotask(() => ((axis = JSON.stringify(ticks)), (ticks = null))), []);
+      ticks.push([text, Math.round(x)]);
+    }
+    return plain.call(this, text, x, ...more);
+  };
+}"""
+"""From now on `axis` has the instants on the time axis and where they are, as text."""
+
 
 def test_two_branches_play_on_one_clock(open_lab):
     lab = open_lab("two-regions")
@@ -50,7 +67,7 @@ def test_two_branches_play_on_one_clock(open_lab):
     page = lab.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Both runs are the same until 3.000 s.")
     expect(page.locator("[data-part=clock]")).to_have_text("3.000 s")
-    only_right = page.get_by_role("button", name="only right").first
+    only_right = page.get_by_role("button", name="only the second").first
     expect(only_right).to_contain_text("cut a link: us-east → us-west")
     frames = (
         "[...document.querySelectorAll('iframe')].map((frame) => frame.contentWindow.failoverLab.getState())"
@@ -59,7 +76,7 @@ def test_two_branches_play_on_one_clock(open_lab):
     page.locator("[data-part=differences] button").last.click()
     wait_until(page, f"() => {{ const [a, b] = {frames}; return a.at_us === b.at_us && a.at_us > 3e6; }}")
     states = page.evaluate(f"() => {frames}.map((state) => state.view.links['us-east -> us-west'].state)")
-    assert states == ["up", "cut"], "the later branch is on the right"
+    assert states == ["up", "cut"], "the later branch is the second"
     expect(page.locator("[data-part=only]")).to_be_visible()
     legends = page.evaluate(
         "() => [...document.querySelectorAll('iframe')].map((frame) => {"
@@ -145,6 +162,27 @@ def test_headline_lanes_and_figures_of_both_branches_have_one_number(
                     assert int(found[2] or found[1]) == number, (at_us, shown)
                     labelled += 1
     assert labelled > len(instants) // 2
+
+
+def test_two_runs_stand_one_above_the_other_on_one_axis_where_a_figure_differs(open_lab):
+    lab = open_lab("periodic-snapshots")
+    lab.seek(9_000_000)
+    page = lab.page
+    page.context.add_init_script(f"({NOTE_AXIS})()")
+    page.goto(f"{lab.site.address}{lab.made['url']}beside/?left=branch-0&right=variant-{HALVED}")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("The first figure that differs, at ")
+    at_us = 1e6 * float(re.search(r"differs, at ([\d.]+) s", heading.text_content())[1])
+    labs = "[...document.querySelectorAll('iframe')].map((frame) => frame.contentWindow.failoverLab)"
+    wait_until(page, f"() => {labs}.every((lab) => lab.getState().at_us >= {at_us})")
+    wait_until(
+        page, f"() => {{ const [a, b] = {labs}; return a.timeAxis()?.span_us !== b.timeAxis()?.span_us; }}"
+    )
+    axes = "[...document.querySelectorAll('iframe')].map((frame) => frame.contentWindow.axis)"
+    wait_until(page, f"() => {{ const [a, b] = {axes}; return a.length > 20 && a === b; }}")
+    first, second = (box.bounding_box() for box in page.locator("iframe").all())
+    assert first["x"] == second["x"] and first["width"] == second["width"]
+    assert second["y"] >= first["y"] + first["height"]
 
 
 def test_a_kept_set_up_is_opened_beside_a_changed_one(open_page):

@@ -103,8 +103,10 @@ def test_followers_see_the_presenters_step_panel_and_highlight_and_explore_on_th
     expect(first.get_by_role("tab", name="Admin")).to_have_attribute("aria-selected", "true")
     line = own.locator(f".event[data-seq='{own.locator('.event').first.get_attribute('data-seq')}']")
     presented_us = round(1_000_000 * float(line.locator("time").inner_text()))
-    line.click()  # the lab goes to the event's instant
     words = own.locator("[data-part=lit-words]")
+    of_step = words.text_content() or ""
+    line.click()  # the lab goes to the event's instant
+    expect(words).not_to_have_text(of_step)
     expect(words).to_contain_text("caused by")
     for page in (own, first, second):
         wait_until(page, f"() => globalThis.failoverLab.getState().at_us === {presented_us}")

@@ -19,7 +19,7 @@ SHOWN = """() => {
     const name = canvas.dataset.part ?? canvas.parentElement.dataset.part ?? canvas.parentElement.className;
     if (seen(canvas) && !canvas.closest("li")) shown[`picture ${name}`] = canvas.toDataURL();
   }
-  for (const [at, chart] of [...document.querySelectorAll("[data-part=curve], .curves")].filter(seen).entries()) shown[`chart ${at}`] = [...chart.querySelectorAll("path, text")].map((one) => `${one.getAttribute("d")} ${one.getAttribute("transform")} ${one.textContent}`);
+  for (const [at, chart] of [...document.querySelectorAll(".curves")].filter(seen).entries()) shown[`chart ${at}`] = [...chart.querySelectorAll("path, text")].map((one) => `${one.getAttribute("d")} ${one.getAttribute("transform")} ${one.textContent}`);
   const list = part("events");
   const box = list.getBoundingClientRect();
   const lines = [...list.querySelectorAll("li")].map((line) => ({ text: line.innerText, ahead: line.classList.contains("ahead"), top: line.getBoundingClientRect().top - box.top }));

@@ -47,7 +47,7 @@ def test_the_yaml_and_the_address_follow_the_input(open_set_up):
     expect(page.get_by_role("region", name="The scenario's YAML")).to_contain_text(
         "ams <-> fra: {latency: 4500us}"
     )
-    expect(page.get_by_label("Failing region")).to_have_value("ams")
+    expect(page.get_by_label("Consumers leave")).to_have_value("ams")
     expect(page).to_have_url(re.compile(r"regions=ams%2C\+fra%2C\+lhr.*rtt\.ams\.fra=9ms"))
     page.reload()
     expect(page.get_by_label("ams and fra")).to_have_value("9ms")
@@ -126,6 +126,11 @@ def test_an_answer_about_an_earlier_set_up_is_marked(open_set_up):
     page.get_by_label("Period, ms").fill("2000")
     expect(page.get_by_role("button", name="Run again: the set-up has changed")).to_be_enabled()
     expect(page.locator(".plot .dot").nth(19), "what was found stays").to_be_visible()
+    colours = page.evaluate(
+        "() => [...document.querySelectorAll('[data-part=sentence], [data-part=sentence] *')].map((one) => "
+        "getComputedStyle(one).color)"
+    )
+    assert len(set(colours)) == 1, "the whole headline is grey, not only what is crimson otherwise"
 
 
 def test_a_users_own_text_has_problems_with_line_and_column(open_set_up, tmp_path: Path):
@@ -239,6 +244,11 @@ def test_the_attachment_has_the_set_up_in_words_what_repeats_it_and_the_count_of
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", name="Counted again by Spark")).to_be_visible()
     expect(page.locator("[data-part=recount-table] tbody tr")).to_have_count(20)
+    checks = page.locator("[data-part=recount-checks]")
+    expect(checks.locator("caption")).to_contain_text("all held in every run")
+    expect(checks.locator("tbody tr").first.locator("td").nth(1)).to_have_text("20")
+    page.set_viewport_size({"width": 794, "height": 1123})  # A4
+    assert checks.evaluate("(table) => table.getBoundingClientRect().right") <= 794, "claims are wrapped"
     appendix = (
         "@media print { .answer .what-if, .answer details, .answer .recount, .scenario { display: none } }"
     )
@@ -273,3 +283,86 @@ def test_what_would_have_helped_is_under_the_answer_with_settings_to_paste(open_
     expect(halved).to_have_count(1)
     expect(halved).to_contain_text("markers/s")
     expect(section).to_contain_text("This is one of the runs")
+
+
+GROUP = "system=emqx&nodes=2&clients=2&streams=4&rate=20%2Fs&fault=leader-crash&release=proposal"
+
+
+def test_the_form_of_a_group_follows_its_fields(open_set_up):
+    page = open_set_up()
+    page.get_by_role("link", name="EMQX: shared group").click()
+    wait_until(page, "() => Boolean(globalThis.failoverSetUp)")
+    node, lasts = page.get_by_label("Node", exact=True), page.get_by_label("Lasts")
+    yaml = page.get_by_role("region", name="The scenario's YAML")
+    expect(node.locator("option")).to_have_text(["n1", "n2", "n3"])
+    page.get_by_label("Nodes", exact=True).fill("5")
+    expect(node.locator("option")).to_have_text(["n1", "n2", "n3", "n4", "n5"])
+    node.select_option("n4")
+    expect(yaml).to_contain_text("{at: 20s, do: node.crash, node: n4}")
+    page.get_by_label("What happens").select_option("leader-crash")
+    expect(yaml).to_contain_text("{at: 20s, do: leader.crash, group: meters}")
+    expect(node).to_be_disabled()
+    expect(lasts).to_be_disabled()
+    page.get_by_label("leader_borrower_timeout").fill("9s")
+    expect(page).to_have_url(
+        re.compile(r"system=emqx.*nodes=5.*leader_borrower_timeout.9s.*fault=leader-crash")
+    )
+    page.reload()
+    expect(page.get_by_label("leader_borrower_timeout")).to_have_value("9s")
+    page.get_by_label("batch_size").fill("many")
+    expect(page.get_by_label("batch_size")).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_group_is_asked_about_and_answered_in_its_own_words(open_set_up):
+    page = open_set_up(GROUP)
+    sentence = page.locator("[data-part=sentence]")
+    expect(sentence).to_have_text("If the leader of meters crashes: how many duplicates?")
+    answered(page)
+    expect(sentence).to_have_text(
+        re.compile(
+            r"If the leader of meters crashes: [\d.]+ duplicates? \(.*without a reader, summed over streams"
+        )
+    )
+    expect(page.locator("[data-part=one]")).to_contain_text("not reported to a leader")
+    below = page.locator("[data-part=below]")
+    expect(below).to_contain_text("Not compared with running EMQX brokers so far")
+    expect(below).to_contain_text("The first client of meters connects at n1, so its leader is there")
+    expect(below.get_by_role("link", name="See Fidelity.")).to_be_hidden()
+    helps = page.get_by_role("region", name=re.compile("What would have helped"))
+    expect(helps).to_contain_text("durable_sessions.batch_size = 1")
+    page.evaluate(
+        "() => { globalThis.print = () => { globalThis.printed = document.querySelector('[data-part=printed]').textContent; }; }"
+    )
+    page.get_by_role("button", name="Make the attachment").click()
+    page.wait_for_function("() => globalThis.printed")
+    words = page.evaluate("() => globalThis.printed")
+    assert "What happens: the leader crashes" in words and "system=emqx" in words
+    assert "Node:" not in words, "a field that does not apply is left out"
+    page.emulate_media(media="print")
+    appendix = (
+        "@media print { .answer .what-if, .answer details, .answer .recount, .scenario { display: none } }"
+    )
+    page.add_style_tag(content=appendix)
+    assert page.pdf(format="A4").count(b"/Type /Page\n") == 1, "without the appendix it is one page"
+
+
+def test_my_set_up_in_the_navigation_of_a_lab_leads_back_with_the_answer(open_set_up):
+    page = open_set_up(QUICK)
+    answered(page)
+    said = page.locator("[data-part=sentence]").text_content()
+    page.locator(".plot .dot").first.click()
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    page.get_by_role("link", name="My set-up").click()
+    expect(page).to_have_url(re.compile(r"/my-set-up/\?rate=40"))
+    expect(page.locator("[data-part=sentence]")).to_have_text(said)
+    page.goto(page.url.partition("?")[0])
+    expect(page.get_by_label("Rate"), "otherwise the page begins anew").to_have_value("100/s")
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_the_form_of_a_group_is_not_wider_than_the_page(open_set_up, width):
+    page = open_set_up(GROUP, viewport={"width": width, "height": 900})
+    answered(page)
+    page.locator("summary").click()
+    wait_until_at_rest(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

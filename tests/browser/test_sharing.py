@@ -109,6 +109,8 @@ def test_the_diagram_as_svg_is_the_picture_of_the_png(open_lab, scenario, at_us,
     }
     assert mark in {found.get("class") for found in root.iter(f"{SVG}g")}
     assert f"at {at_us / 1e6:.3f} s" in root.findtext(f"{SVG}title")
+    assert lab.state("state.welcome.title") in texts, "the title is in the picture"
+    assert any(words and words.startswith(f"{at_us / 1e6:.3f} s · seed ") for words in texts)
     assert f"Scenario {scenario}, seed" in root.findtext(f"{SVG}desc")
     compared = lab.page.evaluate(COMPARED, [b64encode(png).decode(), b64encode(svg).decode()])
     assert compared["sizes"][:2] == compared["sizes"][2:]

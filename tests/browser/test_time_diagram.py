@@ -107,3 +107,60 @@ def test_a_run_of_a_hundred_thousand_rows_is_counted_and_fetched_by_window(make_
         made.page.keyboard.press("m")
     expect(note).not_to_contain_text("drawn as counts")
     assert made.troubles == []
+
+
+NOTE_FRAMES = """() => {
+  globalThis.frames = [];
+  const proto = CanvasRenderingContext2D.prototype;
+  for (const name of ["moveTo", "lineTo", "fillRect", "fillText"]) {
+    const plain = proto[name];
+    proto[name] = function (...given) {
+      if (this.canvas.dataset.part === "spacetime") note(this.mark, name, given);
+      return plain.apply(this, given);
+    };
+  }
+  function note(mark, name, given) {
+    const at = document.timeline.currentTime; // of the animation frame
+    if (frames.at(-1)?.at !== at) {
+      const state = globalThis.failoverLab?.getState();
+      frames.push({ at, ticks: [], corners: [], diagram: [], now: null, points: state ? [...state.forecast.map(([us]) => us), state.at_us] : [], playing: state?.playing });
+    }
+    const shown = frames.at(-1);
+    if (mark === "axis" && name === "fillText" && / s$/.test(given[0])) shown.ticks.push([parseFloat(given[0]) * 1e6, given[1]]);
+    if (mark === "time-curve" && name === "lineTo") shown.corners.push(given[0]);
+    if (["time-region", "time-no-leader"].includes(mark) && name === "lineTo") shown.diagram.push(given[0]);
+    if (mark === "time-now") shown.now = given[0] + given[2] / 2;
+  }
+}"""
+"""From now on `frames` has, for each animation frame that painted the time panel, what was painted where."""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "from_us", "to_us"),
+    [("region-down", 2_000_000, 3_200_000), ("groups-leader-crash-late", 6_000_000, 7_200_000)],
+)
+def test_axis_diagram_and_curve_have_one_window_in_every_frame_of_playback(
+    make_lab, scenario, from_us, to_us
+):
+    lab = make_lab(scenario)
+    lab.page.add_init_script(f"({NOTE_FRAMES})()")
+    lab.open("?panel=time").seek(from_us)
+    lab.page.evaluate("() => (frames.length = 0)")
+    lab.page.keyboard.press("Space")
+    lab.until(f"frames.length > 40 && state.at_us > {to_us}")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+    seen = [frame for frame in lab.page.evaluate("frames") if frame["playing"]]
+    assert len(seen) > 30
+    assert len({frame["now"] for frame in seen}) > 15, "the instant moves on"
+    for frame in seen:
+        (one_us, one_x), *_, (other_us, other_x) = frame["ticks"][
+            1:-1
+        ]  # the outer ones may be moved into the page
+        px_per_us = (other_x - one_x) / (other_us - one_us)
+        known = {round(one_x + (at_us - one_us) * px_per_us) for at_us in frame["points"]}
+        assert abs(max(frame["corners"]) - frame["now"]) < 1, "the curve ends at the instant"
+        assert abs(max(frame["diagram"]) - frame["now"]) < 1, "the diagram ends at the instant"
+        starts = [x for x in frame["corners"] if abs(x - frame["now"]) >= 1]
+        assert starts, "a frame without the curve"
+        assert all({round(x) - 1, round(x), round(x) + 1} & known for x in starts), "the curve is on the axis"

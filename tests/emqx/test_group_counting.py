@@ -4,6 +4,8 @@ import pytest
 
 from simulator.trace.registry import NULL
 from tests.emqx.group_trace import ADA, BEN, STREAM, GroupTrace
+from tests.oracle.groups import recount
+from tests.spark_reports.group_worlds import random_world
 
 
 def figures(one, *names):
@@ -219,7 +221,16 @@ def test_the_summary_has_every_figure_but_not_the_list():
     summary = handed_over()[0].counted().summary()
     assert list(summary) == [
         *("streams", "sessions", "published", "delivered", "acknowledged", "duplicates", "redeliveries"),
-        *("lost", "lost_qos0", "waiting", "by_cause", "handovers", "handover_us", "unowned_us"),
+        *(
+            "lost",
+            "lost_qos0",
+            "waiting",
+            "pending_repeats",
+            "by_cause",
+            "handovers",
+            "handover_us",
+            "unowned_us",
+        ),
         *("two_readers", "two_readers_us", "leader_changes", "reordered"),
     ]
     assert summary["duplicates"] == 1
@@ -273,3 +284,72 @@ def test_the_end_of_a_stream_is_after_all_its_messages():
     one.store(1, 2)
     one.saved(NULL)
     assert figures(one, "lost", "waiting") == {"lost": 2, "waiting": 0}
+
+
+# --- still to be delivered again
+
+
+def pending(one: GroupTrace) -> int:
+    return one.counted().pending_repeats
+
+
+def test_what_a_reader_began_before_and_did_not_get_since_may_come_again():
+    one = GroupTrace()
+    one.found()
+    one.store(1, 2, 3)
+    one.lease(ADA)
+    one.deliver(one.fetch(ADA, 0, 3), ADA, 0, 1, 2)
+    assert pending(one) == 0, "ada got each since her lease began"
+    one.lease(ADA, "absent")
+    assert pending(one) == 3, "the next reader begins at the leader's position, 0"
+    one.saved(2)
+    assert pending(one) == 1
+    one.lease(BEN)
+    assert pending(one) == 3, "ben's lease begins at 0"
+    one.deliver(one.fetch(BEN, 0, 1), BEN, 0)
+    assert pending(one) == 2
+    one.deliver(one.fetch(ADA, 0, 3, "again"), ADA, 1)
+    assert pending(one) == 2, "another client's delivery is none to ben"
+    one.deliver(one.fetch(BEN, 1, 3), BEN, 1, 2)
+    assert pending(one) == 0
+
+
+def test_of_two_readers_either_may_deliver_again():
+    one = GroupTrace()
+    one.found()
+    one.store(1, 2)
+    one.lease(ADA)
+    one.deliver(one.fetch(ADA, 0, 1), ADA, 0)
+    one.lease(BEN)
+    one.deliver(one.fetch(BEN, 0, 2), BEN, 0, 1)
+    assert pending(one) == 1, "ada has not got the second one, which ben got"
+
+
+@pytest.mark.parametrize("over", ["read to the end", "destroyed", "never shared"])
+def test_nothing_comes_again_in_a_stream_that_is_over(over):
+    one = GroupTrace()
+    if over != "never shared":
+        one.found()
+    one.store(1, 2)
+    one.deliver(one.fetch(ADA, 0, 2, "again"), ADA, 0, 1)
+    if over == "read to the end":
+        one.saved(NULL)
+    elif over == "destroyed":
+        one.row("group.destroyed", subscription="g")
+    assert pending(one) == 0
+    one.found()
+    assert pending(one) == 2, "a stream that is found again is read again"
+
+
+def test_engine_live_figures_and_plain_recount_agree_at_any_instant_of_random_runs():
+    due = 0
+    for seed in range(1, 21):
+        world = random_world(seed)
+        for at_us in range(2_500_000, 27_000_000, 3_500_000):
+            world.seek(at_us=at_us)
+            counted = world.summary()["groups"]["g"]["pending_repeats"]
+            plain = recount(world.trace.rows(0, world.seq), world.scenario)["g"]["pending_repeats"]
+            live = world.view()["groups"]["g"]["figures"]["pending_repeats"]
+            assert counted == plain == live, (seed, at_us)
+            due += counted > 0
+    assert due > 10, "there was something to compare"

@@ -10,13 +10,14 @@ import { dotPlaces } from "../../static/js/layout/dots.js";
 
 const run = (seed, duplicates, more = {}) => ({ run: seed - 1, point: 0, status: "finished", phase_us: (seed - 1) * 50_000, seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, drained_us: 900_000, delivering: 0, by_cause: { ack_hole: duplicates }, ...more });
 const size = { runs: 3, rows: 4_100_000, core_s: 50, beside_core_s: 80, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };
-const asked = { type: "asked", from: "a", to: "b", mode: "crash", at_us: 4_000_000, period_us: 1_000_000, beside: "with-slow-acks", size, runs: [{ at_us: 4_000_000 }] };
+const slow_acks = "Assumed, not entered: no slow acks. If 1 % of the acks were held for 500 ms";
+const asked = { type: "asked", begins: "If a goes down", from: "a", to: "b", mode: "crash", fault: "", at_us: 4_000_000, period_us: 1_000_000, period_says: "snapshot period", assumed: [], readers: "consumers", beside: "with-slow-acks", beside_says: slow_acks, size, runs: [{ at_us: 4_000_000 }] };
 const statusOf = (rows, more = {}) => ({ type: "status", state: "running", runs: 6, finished: rows.length, left_s: 12, results: { rows, points: [{ figures: { duplicates: { interval: [7, 31] } } }] }, ...more });
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const answerOf = (...runs) => [asked, statusOf(runs)].reduce(foldAnswer, noAnswer());
 
 test("the sentence contains median and range over the runs received so far", () => {
-  assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
+  assert.equal(text(sentenceOf(noAnswer(), { begins: "If a goes down", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
   assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 duplicates, 2 not replicated (unread), delivery gap 5 s, backlog acked after 900 ms.");
   assert.match(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), /^If a goes down: 12 duplicates \(7 to 31\), 2 not replicated/);
 });
@@ -126,6 +127,27 @@ test("causes are shares over all runs, the most frequent first", () => {
   assert.equal(causeWords("some_new_cause"), "some new cause");
 });
 
+test("the answer about a group names the fault, the leader's commits and the clients, and no time of a failover", () => {
+  const fault = { ...asked, begins: "If node n1 crashes", from: "", to: "", mode: "", fault: "node.crash n1", period_us: 10_000_000, period_says: "time between two commits of the leader", assumed: ["The leader is at n1."], readers: "clients that reach the leader", beside: "", beside_says: "" };
+  const of = (seed, duplicates, more = {}) => ({ run: seed - 1, point: 0, status: "finished", phase_us: 0, seed, duplicates, lost: 0, redeliveries: 3, unowned_us: 45_000_000, handovers: 9, delivering: 0, by_cause: { progress_unpersisted: duplicates }, ...more });
+  const answer = [fault, statusOf([of(1, 70), of(2, 90), of(3, 80)])].reduce(foldAnswer, noAnswer());
+  assert.equal(text(sentenceOf(answer)), "If node n1 crashes: 80 duplicates (70 to 90), 3 redelivered, 45 s without a reader, summed over streams.");
+  assert.equal(text(sentenceOf(noAnswer(), fault)), "If node n1 crashes: how many duplicates?");
+  assert.match(rule(answer), /its fault 10 s later in the time between two commits of the leader \(10 s\)/);
+  const texts = assumptionsOf(answer);
+  assert.equal(texts[0], "The leader is at n1.");
+  assert.match(texts[1], /^The clients that reach the leader are busy/);
+  assert.match(text(sentenceOf([fault, statusOf([of(1, 70, { delivering: 1 })])].reduce(foldAnswer, noAnswer()))), /at least 70 duplicates.*still delivering at the end\.$/);
+  for (const cause of ["progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated", "leader_outdated"]) assert.notEqual(causeWords(cause), cause.replaceAll("_", " "), cause);
+});
+
+test("where nothing fails over, no delivery gap is named, and why there are no duplicates is said", () => {
+  const none = { ...asked, begins: "If billing-1 is killed", from: "", to: "", mode: "", fault: "client.kill billing-1", assumed: ["Duplicates are counted for a move."] };
+  const answer = [none, statusOf([run(1, 0, { outage_us: null, drained_us: null, stranded: 0, stranded_unprocessed: 0, stranded_missing: 0, by_cause: {} })])].reduce(foldAnswer, noAnswer());
+  assert.equal(text(sentenceOf(answer)), "If billing-1 is killed: 0 duplicates.");
+  assert.equal(assumptionsOf(answer)[0], "Duplicates are counted for a move.");
+});
+
 test("a figure that is equal in all runs does not differ", () => {
   assert.equal(differs([run(1, 1), run(2, 1)], "duplicates"), false);
   assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_missing", "outage_us", "drained_us"]);
@@ -161,14 +183,16 @@ test("a text survives encoding in a link, and a truncated link gives null", asyn
 });
 
 test("the recount by Spark is said as it is: not yet, the same, or an internal error", () => {
-  const recount = { state: "running", over: false, words: "Step 3 of 12: count.", lasting: "7 s so far", note: "", hint: "", url: "", figures: [] };
+  const recount = { state: "running", over: false, words: "Step 3 of 12: count.", lasting: "7 s so far", note: "", hint: "", url: "", figures: [], checks: [] };
   assert.equal(recountProgress(null, ""), "");
   assert.equal(recountWords(null, ""), "Not counted again by Spark yet.");
   assert.equal(recountWords(recount, ""), "Not counted again by Spark yet.");
   assert.equal(recountProgress(recount, ""), "For the appendix Spark counts the runs again. Step 3 of 12: count. 7 s so far");
   assert.equal(recountWords(null, "Wait."), "Not counted again by Spark: Wait.");
-  const done = { ...recount, state: "done", over: true, figures: [{}, {}] };
-  assert.match(recountWords(done, ""), /all 2 runs again.*every figure and every cause is the same\.$/);
+  const done = { ...recount, state: "done", over: true, figures: [{}, {}], checks: [{ claim: "A.", held: 2, violated: 0, first: "" }] };
+  assert.match(recountWords(done, ""), /all 2 runs again.*every figure and every cause is the same\. 1 checks of the rows and figures of each run: all held in every run\.$/);
+  const broken = { ...done, checks: [...done.checks, { claim: "B.", held: 1, violated: 1, first: "seed 2, 1.000000 s: b" }] };
+  assert.match(recountWords(broken, ""), /Internal error: 1 of 2 checks were violated\. Do not use/);
   assert.match(recountProgress(done, ""), /The attachment has its tables now\.$/);
   const failed = { ...recount, state: "failed", over: true, words: "Internal error: seed 2.", hint: "Do not use it." };
   assert.equal(recountProgress(failed, ""), "Internal error: seed 2. Do not use it.");
@@ -176,12 +200,12 @@ test("the recount by Spark is said as it is: not yet, the same, or an internal e
 });
 
 test("a fault of a group is asked about in its own words, with the figures of groups", () => {
-  const failure = { from: "", to: "", mode: "", fault: "leader.crash meters" };
-  assert.equal(sentenceOf(noAnswer(), failure)[0], "After leader.crash meters: how many duplicates?");
+  const failure = { begins: "If the leader of meters crashes", from: "", to: "", mode: "", fault: "leader.crash meters", period_says: "period" };
+  assert.equal(sentenceOf(noAnswer(), failure)[0], "If the leader of meters crashes: how many duplicates?");
   const asked = { ...failure, at_us: 12e6, period_us: 10e6, runs: [{ at_us: 12e6 }, { at_us: 17e6 }], size: { runs: 2, runs_whole: 2 } };
   const runs = [30, 34].map((duplicates) => ({ duplicates, lost: 0, redeliveries: 0, unowned_us: 24e6, handovers: 1 }));
   const said = sentenceOf({ ...noAnswer(), asked, runs }, failure).map((part) => part.harm ?? part.strong ?? part.soft ?? part).join("");
-  assert.equal(said, "After leader.crash meters: 32 duplicates (30 to 34), 24 s without a reader, summed over streams.");
+  assert.equal(said, "If the leader of meters crashes: 32 duplicates (30 to 34), 24 s without a reader, summed over streams.");
   assert.match(rule({ ...noAnswer(), asked, runs }), /its fault at 12\.000 s; .* 5 s later in the period \(10 s\)/);
-  assert.match(rule({ ...noAnswer(), asked: { ...asked, period_us: 0 }, runs }), /the fault is at the same instant in every run/);
+  assert.match(rule({ ...noAnswer(), asked: { ...asked, period_us: 0 }, runs }), /commands are at the same instants in every run/);
 });

@@ -8,7 +8,7 @@ import { completionsAt, documentationAt } from "../../static/js/editor/completio
 import { CHARACTERS_KEPT, draftOf, draftsIn, DRAFTS_KEPT, dropDraft, keepDraft } from "../../static/js/editor/drafts.js";
 import { readOutline, valueAt } from "../../static/js/editor/outline.js";
 import { placeAt } from "../../static/js/editor/place.js";
-import { announcement, nextProblem, wordsOfProblem } from "../../static/js/editor/problems.js";
+import { announcement, nextProblem, proposalOf, withProposal, wordsOfProblem } from "../../static/js/editor/problems.js";
 import { firstBeginning, fromServer, ofFile, withSeed } from "../../static/js/editor/starts.js";
 import { fragmentOf } from "../../static/js/wire/text_link.js";
 
@@ -202,4 +202,12 @@ test("a file is read up to the limit, with the line breaks of the editor", async
   assert.equal((await ofFile(file("a.yaml", "a: 7"), 100, store)).start, "file:a.yaml");
   assert.equal((await ofFile(file("a.yaml", "a: 8"), 100, store)).start, "file:a.yaml (2)", "the changed text is not replaced");
   for (const length of [101, 401]) await assert.rejects(ofFile(file("b.yaml", "x".repeat(length)), 100, store), /b\.yaml is too large: the editor takes at most 100 characters/);
+});
+
+test("a proposed name replaces the word at the problem's place, whatever is beside it", () => {
+  const problem = { line: 2, column: 10, path: "producers.shop.topic", message: 'there is no topic "order"', hint: "did you mean orders?" };
+  assert.equal(proposalOf(problem), "orders");
+  assert.equal(withProposal("a: 1\n  topic: order, rate: 1/s}\n", { ...problem, column: 10 }, "orders"), "a: 1\n  topic: orders, rate: 1/s}\n");
+  assert.equal(withProposal("producer:\n  x: 1", { ...problem, line: 1, column: 1 }, "producers"), "producers:\n  x: 1");
+  for (const other of [{ hint: "one of a, b" }, { hint: "" }, { line: null }, { hint: "did you mean a or b?" }]) assert.equal(proposalOf({ ...problem, ...other }), null);
 });

@@ -12,6 +12,9 @@ import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
 import { mirrorOf } from "../../static/js/model/mirror.js";
 import { wordsOfThing } from "../../static/js/protocols/pulsar/model/thing_words.js";
 import { threadsOf } from "../../static/js/protocols/pulsar/layout/threads.js";
+import { makeScene } from "../../static/js/protocols/pulsar/layout/scene.js";
+import { followingWindow } from "../../static/js/protocols/pulsar/layout/window.js";
+import { labelRequests } from "../../static/js/protocols/pulsar/render/label_requests.js";
 import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
 const forecast = (duplicates, ranges = [[2, 3], [5, 5], [7, 7]]) => ({
@@ -188,6 +191,9 @@ test("the text view describes what the picture shows", () => {
   for (const expected of [/b would deliver 4 duplicates/, /Not acknowledged, so the mark-delete stays before it: 3:4\./, /Consumer billing-1 is running: 1 message delivered, not acked/, /a to b: up, 40 ms/]) {
     assert.ok(lines.some((line) => expected.test(line)), `${expected} in\n${lines.join("\n")}`);
   }
+  const down = { ...state, view: { ...state.view, clusters: { ...state.view.clusters, b: { ...state.view.clusters.b, state: "down" } } } };
+  const links = mirrorOf(down, whatIsWatched(down, {})).find(({ title }) => title === "Links").lines;
+  assert.ok(links.some((line) => /^a to b: unused, b is down, 40 ms/.test(line)), links.join());
 });
 
 test("an entry under the pointer is described", () => {
@@ -225,4 +231,14 @@ test("a link that is up can be cut or partitioned, and one that is cut can be he
   assert.deepEqual(offered(), ["link.cut", "link.partition"]);
   state.view.links["a -> b"].state = "cut";
   assert.deepEqual(offered(), ["link.heal"]);
+});
+
+test("a label of duplicates has a noun in every form, however little room there is", () => {
+  const on_the_way = { billing: { ...forecast(4).billing, to: { b: { duplicates: 6, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } } } };
+  const state = lab({ more: { forecast: on_the_way } });
+  const scene = makeScene(state, whatIsWatched(state, {}), { width: 1200, room: 500, scale: 1, window: followingWindow() });
+  const harm = labelRequests(scene, state, (runs) => runs.length, 14, null).filter(({ forms }) => forms[0].label[0].colour === "harm");
+  const said = harm.flatMap(({ forms }) => forms.map(({ label }) => label.map(({ text }) => text).join("")));
+  assert.ok(said.includes("2 more") && said.some((text) => /duplicates$/.test(text)), said.join("\n"));
+  for (const text of said) assert.match(text, /duplicate|more|lost|not replicated/);
 });

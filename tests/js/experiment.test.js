@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords, openNote } from "../../static/js/model/experiment.js";
+import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords, intervalNote, openNote } from "../../static/js/model/experiment.js";
 
 const MEASURES = [
   { name: "duplicates", title: "duplicates", unit: "count" },
@@ -65,4 +65,15 @@ test("numbers of runs that were still delivering at the end are lower bounds", (
   assert.equal(headline(results([open])).replaceAll(/\s/gu, " "), "Duplicates: median at least 1 934");
   assert.match(openNote(results([open])), /3 runs were still delivering at the end/);
   assert.equal(openNote(results([point([], 7)])), "");
+});
+
+test("the interval of a median is printed where runs are independent, and otherwise why there is none", () => {
+  const sure = (values, median, interval) => {
+    const one = point(values, median);
+    return { ...one, figures: { ...one.figures, duplicates: { ...one.figures.duplicates, interval } } };
+  };
+  assert.equal(intervalNote(results([sure([], 190, [177, 205])])), " The median is 177 to 205 with 95 % confidence.");
+  assert.equal(intervalNote(results([sure(["250"], 19, [17, 20]), sure(["500"], 30, [28, 35])])), " With 95 % confidence the median is 17 to 20 with 250, 28 to 35 with 500.");
+  assert.match(intervalNote(results([point([], 168)], { seeds: 1 })), /All runs have one seed: other random traffic may give another median/);
+  assert.equal(intervalNote(results([point([], 168)], { seeds: 3 })), "");
 });

@@ -9,6 +9,8 @@ import { groupSecondSentence, groupSentence } from "../../static/js/protocols/em
 import { figuresOf } from "../../static/js/protocols/emqx/model/rounds.js";
 import { clustersOf, leadersOf } from "../../static/js/protocols/emqx/render/group_time.js";
 import { plainSentence } from "../../static/js/model/sentence.js";
+import { costOf } from "../../static/js/protocols/pulsar/model/sentence.js";
+import { paintLanesPicture } from "../../static/js/protocols/pulsar/render/picture.js";
 
 const BURST = { from_us: 5, until_us: 7, cause: "progress_unreported", count: 3 };
 const answer = { branch: 0, counted_to_us: 10, failovers: [], shared: [{ group: "meters", bursts: [BURST] }, { group: "other", bursts: [] }] };
@@ -85,7 +87,42 @@ test("harm that has happened is the headline, or the line under it while somethi
   const watched = { group: "meters" };
   assert.equal(plainSentence(groupSentence(lab(7, read), watched)), "meters has delivered 7 duplicates so far. If its leader crashed now, 4 messages would be redelivered, all of them acknowledged.");
   assert.equal(groupSecondSentence(lab(7, read), watched), null);
+  const open = { ...lab(7, read), welcome: { until_us: 0 } };
+  open.view.groups.meters.figures.pending_repeats = 3;
+  assert.match(plainSentence(groupSentence(open, watched)), /^meters has delivered at least 7 duplicates, still delivering at the end\. If/);
+  assert.match(plainSentence(groupSentence({ ...open, welcome: { until_us: 9 } }, watched)), /7 duplicates so far\. If/);
+  const none = { ...lab(0, read), welcome: { until_us: 0 } };
+  assert.match(plainSentence(groupSentence(none, watched)), /^If the leader of meters crashed now/);
+  none.view.groups.meters.figures.pending_repeats = 3;
+  assert.match(plainSentence(groupSentence(none, watched)), /^meters has delivered no duplicates, still delivering at the end\./);
   const unread = { s: { committed: 1, readers: {} } };
   assert.match(plainSentence(groupSentence(lab(7, unread), watched)), /^No stream is read\./);
   assert.equal(plainSentence(groupSecondSentence(lab(7, unread), watched)), "7 duplicates so far.");
+});
+
+test("the cost of a failover names what is not zero, in crimson only duplicates and lost messages", () => {
+  const none = { duplicates: 0, redeliveries: 0, lost: 0, stranded: 5, stranded_unprocessed: 0 };
+  assert.deepEqual(costOf(none), [{ strong: "no duplicates" }, "."], "what only the source has was processed there");
+  assert.deepEqual(costOf({ ...none, duplicates: 3, stranded_unprocessed: 1 }), [{ harm: "3 duplicates" }, ".", " ", { soft: "1 message not replicated (unread)" }, "."]);
+  assert.deepEqual(costOf({ ...none, lost: 2 }), [{ strong: "no duplicates" }, ".", " ", { harm: "2 lost" }, "."]);
+});
+
+test("the small picture marks the duplicates of the engine, delivered or forecast, and nothing else in crimson", () => {
+  const drawn = [];
+  const methods = { fillRect: (x, y, width, height) => drawn.push({ colour: context.fillStyle, x, y, width, height }), measureText: () => ({ width: 1 }) };
+  const context = new Proxy({ ...methods }, { get: (target, name) => target[name] ?? (() => {}) });
+  const ink = Object.fromEntries(["bg", "sunk", "raise", "line", "strong", "ink", "ink2", "ink3", "proto", "soft", "wash", "harmSoft", "harmWash"].map((name) => [name, "#888888"]));
+  const theme = { origin: Array(4).fill("#222222"), done: Array(4).fill("#aaaaaa"), ink: { ...ink, harm: "crimson" }, scale: 1, label: 11, families: {} };
+  const cells = { first: 10, kind: [0, 0, 0, 0], producer: [0, 0, 0, 0], number: [1, 2, 3, 4], names: ["web"], snapshot: [-1, -1, -1, -1] };
+  const cursor = (mark) => ({ billing: { mark_delete_index: mark, read_index: 14, ranges: [] } });
+  const lane = (cluster, number, mark, duplicates) => ({ cluster, number, topic: "orders", state: "up", length: 14, cells, subscriptions: cursor(mark), duplicates });
+  const crimson = (duplicates) => {
+    drawn.length = 0;
+    paintLanesPicture({ getContext: () => context, style: {} }, { lanes: [lane("a", 0, 13, { delivered: false, ranges: [] }), lane("b", 1, 10, duplicates)], threads: [] }, theme, { ratio: 1, width: 240, height: 112 });
+    return drawn.filter(({ colour }) => colour === "crimson");
+  };
+  assert.deepEqual(crimson({ delivered: false, ranges: [] }), [], "acked in one region and not in another is no duplicate by itself");
+  const forecast = crimson({ delivered: false, ranges: [[11, 12]] });
+  assert.deepEqual([forecast.length, new Set(forecast.map(({ x }) => x)).size], [4, 2], "two lines under each of two entries");
+  assert.deepEqual(crimson({ delivered: true, ranges: [[11, 13], [2, 3]] }).map(({ height }) => height), [4, 4, 4], "a bar under each that is in the picture");
 });

@@ -6,7 +6,7 @@ import { makePlane, WORDS_PX, xOf, yOf } from "../../static/js/layout/plane.js";
 import { pinsOf } from "../../static/js/protocols/pulsar/layout/pins.js";
 import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/protocols/pulsar/layout/strip.js";
 import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/protocols/pulsar/layout/window.js";
-import { placeLabels } from "../../static/js/layout/labels.js";
+import { leftOut, placeLabels } from "../../static/js/layout/labels.js";
 import { layLinks, pointOn, shareOf } from "../../static/js/layout/links.js";
 import { NEAR_NOW, SHORTEST_US, spanFor, spanOfPeriods, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
 import { sequence } from "./fixtures/lab.js";
@@ -178,4 +178,13 @@ test("lanes scroll together, or independently once they are separated", () => {
   const free = dragged(parted(together, ["a", "b"]), 300, 500, "b");
   assert.deepEqual([backOf(free, "a"), backOf(free, "b")], [20, 50]);
   assert.equal(backOf(parted(free, ["a", "b"]), "b"), 20, "together again they share one window");
+});
+
+test("a label without room is left out and named", () => {
+  const request = (label, x) => ({ priority: 2, height: 14, forms: [{ width: 60, label, places: [{ x, y: 0 }] }], of: "us-east" });
+  const requests = [request({ text: "first" }, 0), request({ text: "over the first" }, 20), request({ text: "free" }, 100)];
+  const placed = placeLabels(requests, { width: 200, height: 20 });
+  assert.equal(placed.length, 2);
+  assert.deepEqual(leftOut(requests, placed), [requests[1]]);
+  assert.deepEqual(leftOut(requests.slice(0, 1), placed), []);
 });

@@ -34,4 +34,6 @@ test("requests, responses and updates have sentences, too", () => {
   assert.equal(markerSentence(response, stateWith(), watched), "b answers a's S1: its position is 1234:15.");
   const update = { type: "subscription_update", cluster: "a", snapshot: 1, subscription: "billing", json: JSON.stringify({ subscription_name: "billing", clusters: [place("b", 1234, 15)] }) };
   assert.equal(markerSentence(update, stateWith(), watched), "a has acknowledged billing up to its position of its snapshot S1. The mark-delete of billing may move to 1234:15 in b.");
+  const listing = { ...update, snapshot: null, carried: 12, json: JSON.stringify({ subscription_name: "billing" }) };
+  assert.equal(markerSentence(listing, stateWith(), watched), "a publishes an update of billing that names no position. Its rule added 12 numbers.");
 });

@@ -32,7 +32,9 @@ test("a command's description names required arguments and no optional durations
   };
   for (const command of Object.values(commands)) command.arguments = command.arguments.map(([name, is_required, kind = "name"]) => ({ name, kind, required: is_required }));
   const state = { welcome: { tables: { commands } } };
-  assert.deepEqual(commandWords(state, "subscription.fail-over", moved), { does: "fail over", to: "billing, a, b, crash" });
+  assert.deepEqual(commandWords(state, "subscription.fail-over", moved), { does: "fail over", to: "billing, a → b, crash" });
+  commands["marker.drop"] = { label: "drop the next marker", arguments: [{ name: "from", kind: "cluster", required }, { name: "to", kind: "cluster", required }, { name: "kind", kind: "choice", required, choices: ["snapshot_request"] }] };
+  assert.deepEqual(commandWords(state, "marker.drop", { from: "us_west", to: "us-east", kind: "snapshot_request" }), { does: "drop the next marker", to: "us_west → us-east, snapshot request" });
   assert.deepEqual(commandWords(state, "link.slow", { link: "a <-> b", latency_us: 400_000 }), { does: "slow a link", to: "a ↔ b, 400 ms" });
   assert.deepEqual(commandWords(state, "no.such-command", {}), { does: "no.such-command", to: "" });
 });

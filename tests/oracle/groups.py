@@ -42,6 +42,7 @@ def recount_one(rows: list[Row], declared: Row, scenario) -> dict:
             "lost",
             "lost_qos0",
             "waiting",
+            "pending_repeats",
             "handovers",
             "unowned_us",
             "two_readers",
@@ -67,9 +68,9 @@ def recount_one(rows: list[Row], declared: Row, scenario) -> dict:
     stored = by_topic(row for row in rows if row["type"] == "message.stored")
     for stream in streams:
         count_messages(by_stream[stream], stored[stream], lives, scenario, sums)
-        count_readers(
-            sorted(by_stream[stream] + everywhere, key=lambda row: row["seq"]), rows[-1]["at_us"], sums, gaps
-        )
+        in_order = sorted(by_stream[stream] + everywhere, key=lambda row: row["seq"])
+        count_readers(in_order, rows[-1]["at_us"], sums, gaps)
+        sums["pending_repeats"] += len(still_to_come(in_order))
     gaps.sort()
     return {
         **sums,
@@ -261,6 +262,35 @@ def reordered(rows: list[Row], mine: list[Row]) -> int:
             older += row["sequence_id"] < newest.get(order, -1)
             newest[order] = max(newest.get(order, -1), row["sequence_id"])
     return older
+
+
+def still_to_come(rows: list[Row]) -> set[int]:
+    """The messages of a stream that were delivered and may be delivered again after the last row."""
+    shared, position = False, 0
+    had: set[int] = set()
+    reading: dict[tuple, tuple[int, set[int]]] = {}  # by reader, from where and what its client got since
+    for row in rows:
+        kind, who = row["type"], (row.get("client"), row.get("count"))
+        if kind in ("stream.found", "progress.loaded", "progress.saved"):
+            position = position_in(row)
+        if kind == "stream.found":
+            shared = True
+        elif kind == "group.destroyed" or (kind == "progress.saved" and position == FOR_EVER):
+            shared = False
+        elif kind == "lease.changed" and row["reason"] == "granted":
+            reading[who] = (position_in(row), set())
+        elif kind == "lease.changed" or (kind == "borrower.changed" and row["reason"] in LEASE_ENDS):
+            reading.pop(who, None)
+        elif kind == "message.delivered":
+            had.add(row["entry"])
+            for (client, _borrower), (_position, got) in reading.items():
+                if client == row["client"]:
+                    got.add(row["entry"])
+    if not shared:
+        return set()
+    if not reading:
+        return {one for one in had if one >= position}
+    return {one for first, got in reading.values() for one in had - got if one >= first}
 
 
 # --- readers

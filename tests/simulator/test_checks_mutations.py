@@ -24,6 +24,7 @@ from simulator.protocols.pulsar.snapshots import controller
 from simulator.protocols.pulsar.snapshots.building import Builder
 from simulator.protocols.pulsar.snapshots.cache import SnapshotCache
 from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+from simulator.protocols.pulsar.snapshots.rules import Applied
 from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
@@ -143,7 +144,7 @@ def test_a_cursor_that_accepts_a_lower_cumulative_ack_is_detected(monkeypatch):
         return moved
 
     monkeypatch.setattr(Cursor, "mark_delete_to", any_index)
-    monkeypatch.setattr(controller, "_update_refusal", lambda *_: None)
+    monkeypatch.setattr(controller, "applied_by", lambda _rule, update, _length: Applied(update.index))
     assert MARK_DELETE in broken_claims(FAIL_OVER)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from simulator.protocols.pulsar.markers.entries import UPDATE, Marker
 from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
-from simulator.protocols.pulsar.snapshots.controller import _update_refusal
+from simulator.protocols.pulsar.snapshots.rules import PRESENT, Arrived
 from tests.simulator.engine_runs import (
     MS,
     SECOND,
@@ -521,12 +521,11 @@ def test_an_update_into_deleted_ledgers_is_behind_a_cursor_recovered_after_a_cra
     """The recovered cursor is at `<first ledger kept>:-1`, though its last persisted position is further
     back.
     """
-    recovered = SimpleNamespace(
-        cursor=SimpleNamespace(mark_delete=3), topic=SimpleNamespace(log=SimpleNamespace(first_kept=9))
-    )
-    assert [_update_refusal(recovered, index) for index in (2, 3, 8, 9)] == [
+    recovered = SimpleNamespace(mark_delete=3, topic=SimpleNamespace(first_kept=9))
+    applied = [PRESENT.update_applies(Arrived("b", recovered, index, False, ())) for index in (2, 3, 8, 9)]
+    assert [one.up_to or one.refused for one in applied] == [
         "behind-mark-delete",
         "equal",
         "behind-mark-delete",
-        None,
+        9,
     ]

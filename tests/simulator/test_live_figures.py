@@ -26,6 +26,7 @@ FIGURES = (
 GROUP_FIGURES = (
     "duplicates",
     "redeliveries",
+    "pending_repeats",
     "handovers",
     "handover_us",
     "unowned_us",

@@ -13,11 +13,8 @@ from simulator.protocols.pulsar.snapshots.building import (
     ABANDONED,
     BUILDER_MOVES,
     COMPLETED,
-    DISCONNECTED,
     FIRST_ROUND,
-    NO_NEW_DATA,
     PARTIAL,
-    PENDING,
     SECOND_ROUND,
     TIMED_OUT,
     Abandon,
@@ -25,13 +22,13 @@ from simulator.protocols.pulsar.snapshots.building import (
     Builder,
     Building,
     Complete,
-    Facts,
     Ignore,
     Refuse,
     Request,
     TimeOut,
 )
 from simulator.protocols.pulsar.snapshots.controller import ANSWERING, CLOSED, CONTROLLER_MOVES, TICKING
+from simulator.protocols.pulsar.snapshots.rules import DISCONNECTED, NO_NEW_DATA, PENDING, Facts
 from tests.simulator.engine_runs import run
 from tests.simulator.test_engine_snapshots import body
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulator import World, scenario_names
-from simulator.protocols.pulsar.stories.steps import groups, page, story_of
+from simulator.protocols.pulsar.stories.steps import groups, is_harm, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES, WHY
 from simulator.protocols.pulsar.verdicts.causes import CAUSES as COUNTED
 from simulator.protocols.pulsar.verdicts.causes import MIGRATION_CAUSES as OF_MIGRATION
@@ -234,6 +234,27 @@ def test_a_story_ends_where_counting_ended():
     assert not any(step.kind == "returned" for step in steps) and "none has arrived since" in steps[-2].words
     _, later = story_of(world.trace, world.counted().failovers[0], "stranded", 0)
     assert any(step.kind == "returned" for step in later)
+
+
+def test_only_what_never_arrives_is_harm_among_the_messages_not_replicated():
+    """crash-returns-stranded: what was only in the crashed region is on the way once it is back."""
+    world = World.open("crash-returns-stranded")
+    world.run()
+    back = next(row["seq"] for row in world.trace.rows(types=["cluster.restarted"]))
+    whole, early = world.counted().failovers[0], World.open("crash-returns-stranded")
+    early.run(world.trace.at_us(back) - 1)
+    down = early.counted().failovers[0]
+    unread = [place for place, one in enumerate(down.stranded_list) if one.unprocessed]
+    processed = [place for place, one in enumerate(down.stranded_list) if not one.unprocessed]
+    assert unread
+    assert all(is_harm(early.trace, down, "stranded", place, len(early.trace)) for place in unread)
+    assert not any(is_harm(early.trace, down, "stranded", place, len(early.trace)) for place in processed)
+    assert not any(is_harm(world.trace, whole, "stranded", place, len(world.trace)) for place in unread)
+    kinds = {
+        kind: is_harm(world.trace, whole, kind, 0, len(world.trace))
+        for kind in ("duplicates", "redeliveries")
+    }
+    assert kinds == {"duplicates": True, "redeliveries": False}
 
 
 def test_an_unknown_kind_is_refused_with_a_reason():

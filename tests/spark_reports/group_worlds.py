@@ -17,6 +17,9 @@ from tests.emqx.test_group_swarm import NODES, SESSIONS, SHARE, SHIPPED, world_o
 SEEDS = (14, 30, 43, 56, 58)
 """Among them every cause, two readers and redeliveries."""
 
+CUT = ((3, 18 * SECOND), (10, 12 * SECOND), (15, 22 * SECOND), (21, 5 * SECOND))
+"""Random runs that end while messages are to be delivered again: seed and end."""
+
 MANY_SHAPES = """
 settings: {n_shards: 2, batch_size: 4}
 nodes: {n1: {}, n2: {}}
@@ -42,7 +45,7 @@ commands:
 """
 
 
-def random_world(seed: int) -> World:
+def random_world(seed: int, until_us: int = 60 * SECOND) -> World:
     """Three sessions on two nodes, up to fourteen faults, some of the code's own."""
     chance = Random(seed)
     options = {name: value for name, value in SHIPPED.items() if chance.random() < 0.35}
@@ -51,7 +54,7 @@ def random_world(seed: int) -> World:
     world = world_of(
         schedule, seed, link, chance.choice((1, 3, 100)), chance.choice(("0s", "20ms", "150ms")), options
     )
-    world.run(60 * SECOND)
+    world.run(until_us)
     return world
 
 
@@ -88,9 +91,9 @@ def _fault(chance: Random) -> str:
 
 def group_worlds() -> dict[str, World]:
     """By name."""
-    return {f"groups-random-{seed}": random_world(seed) for seed in SEEDS} | {
-        "groups-of-every-shape": run(MANY_SHAPES, until="50s")
-    }
+    whole = {f"groups-random-{seed}": random_world(seed) for seed in SEEDS}
+    cut = {f"groups-cut-{seed}": random_world(seed, until_us) for seed, until_us in CUT}
+    return whole | cut | {"groups-of-every-shape": run(MANY_SHAPES, until="50s")}
 
 
 def lost_by_hand(world: World) -> Trace:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labsite import audit_input
 from simulator import ScenarioError
 from spark_reports.audit import documents
 from spark_reports.audit.documents import CUT_OFF, decoded, values
@@ -181,6 +180,22 @@ def test_lines_of_a_kubernetes_node(spark: Any, tmp_path: Path) -> None:
     assert figures(audited(spark, tmp_path, {"0.log": "\n".join(lines)})) == (2, 1, 1)
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "2025-05-01T11:55:39.142000001Z ",
+        "2025-05-01T13:55:39.142000001+02:00 ",
+        "[pod/app-0/app] ",
+        "[pod/app-0/app] 2025-05-01T11:55:39.142000001Z ",
+        "app-1  | ",
+    ],
+    ids=["kubectl --timestamps", "another zone", "kubectl --prefix", "both", "docker compose"],
+)
+def test_lines_behind_their_instant_or_source(spark: Any, tmp_path: Path, before: str) -> None:
+    text = "\n".join(before + line for line in LINES)
+    assert figures(audited(spark, tmp_path, {"0.log": text})) == (2, 1, 0)
+
+
 # -- arrays, lines before the content, encodings
 
 CURL = (
@@ -296,14 +311,9 @@ def test_a_large_array_with_a_line_for_each_element_has_no_limit(
 
 
 def test_output_of_verifiable_tools_is_never_read_at_once(spark: Any, tmp_path: Path) -> None:
-    """So the rows that its ranges stand for are those that the check of uploads counts."""
     one = {"timestamp": 1, "name": "records_consumed", "partitions": [{"minOffset": 1, "maxOffset": 9999}]}
     (tmp_path / "a.json").write_text(json.dumps([one], indent=1))
     assert "one object per line in UTF-8" in failure(Audit(spark, [str(tmp_path)], tmp_path / "out"))
-    (tmp_path / "b.log").write_text(f"2025-05-01T11:55:39Z stdout F {json.dumps(one)}\rx\r{json.dumps(one)}")
-    check = audit_input.UploadCheck(lambda: None)
-    check.check(tmp_path / "b.log")
-    assert check.rows == 2 * 9999
 
 
 # -- stats-internal

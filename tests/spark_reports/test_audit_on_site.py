@@ -126,28 +126,45 @@ def test_an_upload_that_is_no_log_ends_with_a_message_and_leaves_nothing(
     assert Client().get(f"{one['url']}document/").status_code == 404
 
 
-RANGES = b'{"timestamp":1,"name":"records_consumed","partitions":[{"minOffset":1,"maxOffset":9999}]}\n'
-
-
 @pytest.mark.parametrize(
     ("name", "packed"),
     [
         ("log.jsonl.gz", lambda: gzip.compress(lines(ROW) * 20_000)),
         ("log.jsonl.bz2", lambda: bz2.compress(b"x" * 2_000_000)),
-        ("consumer.log", lambda: RANGES * 3),
-        ("consumer.log.gz", lambda: gzip.compress(RANGES.rstrip() * 3 + b"\n" + RANGES * 3)),
     ],
 )
 def test_an_upload_that_expands_beyond_its_limit_is_refused_before_spark_starts(
     monkeypatch: pytest.MonkeyPatch, name: str, packed: Any
 ) -> None:
     monkeypatch.setattr(audit_input, "EXPANDED_MIB_MOST", 1)
-    monkeypatch.setattr(audit_input, "ROWS_MOST", 20_000)
     monkeypatch.setattr(audit_worker, "open_session", lambda **_: pytest.fail("Spark was started"))
     one = sent((name, packed()))
     found = ended(one)
     assert found["error"].startswith(f"With {name} the files ") and "more than" in found["error"]
     assert list(Audit.objects.get(pk=one["id"]).folder.iterdir()) == []
+
+
+RANGE = '{"timestamp":1,"name":"records_consumed","partitions":[{"minOffset":1,"maxOffset":9999}]}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        RANGE,
+        RANGE.replace("consumed", "\\u0063onsumed"),
+        RANGE.replace('"', "'"),
+        f"{RANGE} and more",
+        RANGE.replace('"timestamp"', f'"padding":"{"x" * (1 << 20)}","timestamp"'),
+        RANGE.replace("[{", '[{"minOffset":"a","maxOffset":true},{'),
+    ],
+    ids=["plain", "escaped", "single quotes", "text after it", "a long line", "a bad partition before it"],
+)
+def test_a_line_that_stands_for_many_records_is_counted_however_it_is_written(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(audit_worker, "ROWS_MOST", 20_000)
+    found = ended(sent(("consumer.log", f"{RANGE.replace('9999', '2')}\n{line}\r{line}\n{line}\n".encode())))
+    assert "stand for 29,999 records, and at most 20,000 are counted" in found["error"]
 
 
 def test_a_parquet_file_is_measured_without_reading_its_rows(

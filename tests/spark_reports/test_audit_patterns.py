@@ -118,6 +118,70 @@ def test_lines_of_an_emqx_trace() -> None:
     ]
 
 
+def trace_line(at: str, msg: str, **meta: str) -> str:
+    """A line of emqx_trace_json_formatter: its maps have atoms for keys, which sort by name."""
+    meta = {"clientid": "c@1", "peername": "127.0.0.1:1883", "pid": "<0.2903.0>", **meta}
+    return json.dumps({"level": "debug", "meta": dict(sorted(meta.items())), "msg": msg, "time": at})
+
+
+def test_a_json_trace_of_emqx(spark: Any, tmp_path: Path) -> None:
+    """Publishes have topic and payload; packets sent are text, with what is not PUBLISH left out."""
+    at = "2026-08-07T08:39:{:02}.123456+02:00"
+
+    def sent(second: int, payload: str, packet: str = "12") -> str:
+        inside = f"PUBLISH(Q1, R0, D0, Topic=orders/1, PacketId={packet}, Payload(text)={payload})"
+        return trace_line(
+            at.format(second), "mqtt_packet_sent", packet=inside, payload_encode="text", tag="MQTT"
+        )
+
+    published = {
+        "payload": '{"id": 7, "x": (1)}',
+        "payload_encode": "text",
+        "tag": "PUBLISH",
+        "topic": "orders/1",
+    }
+    ack = "PUBACK(Q0, R0, D0, PacketId=12, ReasonCode=0)"
+    lines = [
+        trace_line(at.format(1), "publish_to", **published),
+        trace_line(at.format(2), "mqtt_packet_sent", packet="CONNACK(Q0, R0, D0, AckFlags=0, ReasonCode=0)"),
+        sent(3, '{"id": 7, "x": (1)}'),
+        sent(4, "id-8\twith a tab", "undefined"),
+        trace_line(at.format(5), "mqtt_packet_received", packet=ack),
+        trace_line(
+            at.format(6),
+            "mqtt_packet_received",
+            packet="PUBLISH(Q1, R0, D0, Topic=x, PacketId=1, Payload=id-9)",
+        ),
+        trace_line(at.format(7), "subscribe", topic="orders/#", sub_id="c@1"),
+        sent(8, '{"id": 7, "x": (1)}'),
+        "no JSON",
+    ]
+    (tmp_path / "trace.log").write_text("\n".join(lines) + "\n")
+    mapping = mapping_of(
+        "format: 1\nmapping: emqx-trace-json\nconstants: {cluster: a, subscription: meters}\n", "m.yaml"
+    )
+    report = Audit(spark, [str(tmp_path / "trace.log")], tmp_path / "out", mapping).make()
+    [group] = report["groups"]
+    assert (group["deliveries"], group["messages"], group["topic"]) == (3, 2, "orders/1")
+    [losses] = report["losses"]
+    assert (losses["topic"], losses["published"]) == ("orders/1", 1)
+    [left_out] = [one for one in report["findings"] if one["code"] == "other_lines"]
+    assert left_out["count"] == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("fields: [a]\ncolumns: {ts: a, kind: b, message_id: c}", "fields: need a pattern"),
+        ("fields: a\npattern: '(?P<ts>a)(?P<kind>b)(?P<message_id>c)'", "fields: is no list of fields"),
+        ("fields: [1, '']\npattern: '(?P<ts>a)(?P<kind>b)(?P<message_id>c)'", "fields: is no list of fields"),
+    ],
+)
+def test_fields_are_a_bounded_list_beside_a_pattern(text: str, words: str) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        mapping_of(f"format: 1\n{text}\n", "m.yaml")
+
+
 def test_every_ready_mapping_is_listed_with_its_use(capsys: pytest.CaptureFixture) -> None:
     import argparse
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
 import pytest
 
 from simulator import World
-from simulator.what_if import Rerun, answer, variants
+from simulator.experiments import batches, read_experiment_text, run_batch
+from simulator.headless import simulate
+from simulator.what_if import Rerun, answer, lower_bounds, variants
 from spark_reports.html.what_if import what_if
+from spark_reports.protocols.emqx import downloads
+from spark_reports.protocols.emqx.html import groups
 from spark_reports.protocols.pulsar.html import page, sections
 from tests.scenarios.test_headless import SLOW
 
@@ -92,3 +97,65 @@ def test_what_would_have_helped_says_which_figures_of_which_runs_are_lower_bound
     assert f"at least {real['figures']['duplicates']}" in text_of(what_if({"what_if": early}, 0))
     assert [one["cases"][0]["at_least"] for one in late["variants"]] == [[], []]
     assert "at least" not in what_if({"what_if": late}, 0)
+
+
+def group_until(until_us: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run of `groups-node-crash` and its group as a report has them, of the engine's figures."""
+    world = World.open("groups-node-crash")
+    world.run(until_us)
+    [(name, group)] = world.summary()["groups"].items()
+    group |= {"name": name, "filter": "meters/#", "messages_twice": group["duplicates"], "causes": []}
+    run = {"run": 0, "title": "A", "scenario": "a", "seed": 1, "until_us": world.now_us, "groups": [group]}
+    return run, group
+
+
+def group_words(run: dict[str, Any], group: dict[str, Any]) -> str:
+    parts = [groups.headline(run, group, True), groups.six_figures(group), groups._overview([(run, group)])]
+    return text_of("".join(parts))
+
+
+def test_numbers_of_a_group_whose_run_ended_too_early_are_lower_bounds() -> None:
+    found = group_words(*(early := group_until(30_000_000)))
+    assert "meters got no message twice, still delivering at the end" in found
+    assert "10 messages still to be delivered again" in found
+    assert "; 1 was still delivering at the end" in found and "at least 0" in found
+    assert downloads.result_lines(early[0])[0].endswith("0 lost, still delivering at the end")
+    assert downloads.csv_lines(early[0])[0]["pending_repeats"] == 10
+
+
+def test_numbers_of_a_group_whose_run_is_finished_are_final() -> None:
+    found = group_words(*group_until(60_000_000))
+    assert "meters got 21 messages twice" in found
+    assert "at least" not in found and "still" not in found
+
+
+def test_the_command_line_prints_a_group_and_says_that_its_numbers_are_lower_bounds() -> None:
+    def printed(until: str) -> str:
+        out, err = io.StringIO(), io.StringIO()
+        assert simulate("groups-node-crash", out, err, until=until) == 0, err.getvalue()
+        return out.getvalue()
+
+    early, whole = printed("30s"), printed("60s")
+    assert "at least 0 duplicates, 0 lost, still delivering at the end" in early
+    assert "10 messages delivered before are still to be delivered again" in early
+    assert "21 duplicates" in whole and "still" not in whole
+
+
+def test_an_experiments_run_of_a_group_says_that_it_still_delivered() -> None:
+    def delivering(until: str) -> int:
+        text = f"scenario: groups-node-crash\nuntil: {until}\nseeds: 1\nphases: 1\n"
+        experiment = read_experiment_text(text)
+        [row] = [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
+        return row["delivering"]
+
+    assert (delivering("30s"), delivering("60s")) == (1, 0)
+
+
+def test_two_runs_of_a_group_on_one_clock_say_which_figures_are_lower_bounds() -> None:
+    scenario = World.open("groups-node-crash").scenario
+    for until_us, names in ((30_000_000, ["duplicates", "redeliveries"]), (60_000_000, [])):
+        rerun = Rerun(variants(scenario, [])[0], scenario.seed, until_us)
+        while rerun.step(1_000_000):
+            pass
+        [case] = rerun.outcome()["cases"]
+        assert lower_bounds(scenario, case) == names

@@ -10,6 +10,8 @@ import pytest
 from django.test import Client
 
 from labsite import engine_worker, recount, report_worker
+from simulator import load_scenario
+from simulator.checks.violation import Violation
 from visualizer.experiments.models import Experiment
 from visualizer.reports.models import Report
 
@@ -19,17 +21,27 @@ SET_UP = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s", "slow_share
 
 
 @pytest.fixture
-def answer(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Experiment:
-    """An answer of three runs, computed by the engine."""
+def answer(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, request: Any) -> Experiment:
+    """An answer of three runs, computed by the engine; of the regions, or of the set-up that a test gives."""
     settings.DATA_DIR, settings.ENGINE_PROCESSES = tmp_path, 1
     monkeypatch.setattr("visualizer.setups.question.RUNS", 3)
     engine_worker.pool.cache_clear()
-    asked = post("/my-set-up/answer/", query=urlencode(SET_UP)).json()
+    asked = post("/my-set-up/answer/", query=urlencode(getattr(request, "param", SET_UP))).json()
     assert refusal(asked["id"]) == "not-done"
     assert engine_worker.run(asked["id"], 1) == "done"
     engine_worker.pool().stop()
     engine_worker.pool.cache_clear()
     return Experiment.objects.get(pk=asked["id"])
+
+
+GROUP = {
+    "system": "emqx",
+    "nodes": "2",
+    "clients": "2",
+    "streams": "4",
+    "rate": "20/s",
+    "fault": "leader-crash",
+}
 
 
 def post(path: str, **body: Any) -> Any:
@@ -40,8 +52,12 @@ def refusal(experiment_id: str) -> str:
     return post(f"/experiments/{experiment_id}/recount/").json()["code"]
 
 
+@pytest.mark.parametrize("answer", [SET_UP, GROUP], ids=["regions", "group"], indirect=True)
 def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experiment, monkeypatch: Any) -> None:
     monkeypatch.setattr(recount, "open_session", lambda **_: spark)
+    steps = []
+    step = report_worker.Row.step
+    monkeypatch.setattr(report_worker.Row, "step", lambda row, *one: steps.append(one) or step(row, *one))
     asked = post(f"/experiments/{answer.pk}/recount/").json()
     assert (asked["state"], asked["url"]) == ("queued", f"/reports/{asked['id']}/")
     again = post(f"/experiments/{answer.pk}/recount/").json()
@@ -56,8 +72,21 @@ def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experime
         for measure in answer.results["measures"]:
             assert counted[measure["name"]] == row[measure["name"]], measure["name"]
         assert counted["by_cause"] == {cause: count for cause, count in row["by_cause"].items() if count}
+    assert [(one["held"], one["violated"], one["first"]) for one in found["checks"]] == [(3, 0, "")] * len(
+        found["checks"]
+    )
+    claims = " ".join(one["claim"] for one in found["checks"])
+    of_group = "At one leader a stream has at most" in claims
+    assert of_group or "Mark-delete moves back only by a reset" in claims, "a check of rows"
+    assert of_group or "The causes of a failover's duplicates" in claims, "a check of figures"
     page = Client().get(found["url"]).content.decode()
     assert "download/csv/" in page and "download/trace/" not in page
+    names = [name for _, _, name in steps]
+    assert names[0] == "reading the traces" and [number for number, _, _ in steps] == [
+        *range(1, len(steps) + 1)
+    ]
+    assert {count for _, count, _ in steps} == {len(steps)}, "every step that is counted is done"
+    assert not [name for name in names if "one change" in name or "strategy" in name], "nothing to do here"
     assert "all runs, counted by Spark" in page and f"/experiments/{answer.pk}/" in page
     document = Client().get(f"{found['url']}document/")
     assert document.status_code == 200
@@ -99,3 +128,17 @@ def test_every_figure_is_compared() -> None:
     for name, value in (("duplicates", 2), ("lost", 1), ("drained_us", 0), ("by_cause", {})):
         [line] = recount.differences(given, [{**same[0], name: value}])
         assert line.startswith(f"seed 1: {name} ")
+
+
+def test_a_violated_check_is_named_with_its_runs() -> None:
+    """The claims of two runs, one with two violations of a claim: the first is shown."""
+    scenario = load_scenario("two-regions")
+    found = [Violation("b", 7, 2_000_000, "the second"), Violation("b", 3, 1_000_000, "the first")]
+    checked = [
+        recount.Checked(1, scenario, ("a", "b"), []),
+        recount.Checked(2, scenario, ("a", "b"), sorted(found, key=lambda one: one.seq)),
+    ]
+    assert recount.table_of_checks(checked) == [
+        {"claim": "a", "held": 2, "violated": 0, "first": ""},
+        {"claim": "b", "held": 1, "violated": 1, "first": "seed 2, 1.000000 s: the first"},
+    ]

@@ -6,6 +6,10 @@ The work continues, its end is written, nothing internal is shown.
 from __future__ import annotations
 
 import errno
+import os
+import signal
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,35 @@ from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+KILLED = """
+from labsite.spark_failures import forget_broken_session
+from pyspark import SparkContext
+from spark_reports.session import QUICK, open_session
+spark = open_session("local[1]", settings=QUICK)
+forget_broken_session()
+print("a session that works is kept", flush=True)
+java = SparkContext._gateway.proc
+java.kill()
+java.wait()
+forget_broken_session()
+print("the worker goes on", flush=True)
+"""
+
+
+def test_a_worker_whose_java_was_killed_ends_so_that_another_one_is_started(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "labsite.settings",
+        "FAILOVER_LAB_DATA": str(tmp_path),
+    }
+    program = f"import django; django.setup()\n{KILLED}"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == "a session that works is kept\n", ended.stderr
+    assert ended.returncode == -signal.SIGTERM
 
 
 @pytest.fixture

@@ -11,8 +11,11 @@ from jinja2 import UndefinedError
 from plotly.offline import get_plotlyjs_version
 
 from script.support.package import ROOT, make_package, package_files
+from spark_reports.audit.page import _timeline_figure
 from spark_reports.html.drawing import chart_json, plotly_script
 from spark_reports.html.templates import ENVIRONMENT, render
+
+STYLE = ROOT / "spark_reports" / "html" / "report.css"
 
 FROM_THE_ARCHIVE = """
 import sys
@@ -62,3 +65,12 @@ def test_a_chart_that_the_bundle_cannot_draw_is_refused() -> None:
         ValueError, match="heatmap.* is not in plotly-basic.min.js, which draws bar, pie, scatter"
     ):
         chart_json({"data": [{"type": "heatmap", "z": [[1]]}], "layout": {}})
+
+
+def test_the_time_axis_of_an_audit_has_room_for_two_lines_and_its_spans_stay_on_one() -> None:
+    """Plotly writes the date under the time of day; a table's cell "2.77 s" was broken in two."""
+    timeline = {"first_us": 1_764_200_000_000_000, "bin_us": 1_000_000}
+    figure = _timeline_figure({**timeline, "across_clusters": [1, 2], "within_one_cluster": [0, 1]})
+    font_px = figure["layout"]["font"]["size"]
+    assert figure["layout"]["margin"]["b"] >= 5 + 2 * 1.3 * font_px + 10
+    assert ".partitions td:not(.left) { white-space: nowrap; }" in STYLE.read_text()

@@ -86,7 +86,7 @@ async def test_a_hostile_text_is_refused_by_the_loaders_bounds(text, says):
 
 async def test_texts_beyond_the_limit_and_from_other_sites_are_refused():
     answer = await checked(SCENARIO + "#" * YAML_LIMIT)
-    assert answer.status == 400 and "At most 262,144 are taken." in answer.json()["hint"]
+    assert answer.status == 400 and "At most 393,216 are taken." in answer.json()["hint"]
     assert (await checked("#" * (YAML_LIMIT - 1))).status == 200
     assert (await checked(7)).status == 400
     assert (await checked(SCENARIO, origin="http://elsewhere.example")).status == 403

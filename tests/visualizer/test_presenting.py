@@ -18,7 +18,7 @@ from tests.visualizer.pages import SCENARIO, Page
 from visualizer.labs import clients, presentation
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
-from visualizer.labs.presentation import AWAY_TICKS, Presenting
+from visualizer.labs.presentation import AWAY_TICKS, Pages, Presenting
 from visualizer.live.shown import SHOWN_MOST, is_shown
 from visualizer.live.wire import Refused, checked
 from visualizer.models import Lab, Presentation
@@ -176,7 +176,7 @@ async def test_only_the_owner_begins_and_ends_a_presentation(made, path):
     code = await begun(made)
     for token in ("wrong", None, 5):
         status, body = await post(f"/labs/{made.lab.pk}/{path}", token=token)
-        assert (status, body["code"]) == (400, "not-owner")
+        assert (status, body["code"]) == (403, "not-owner")
     assert await sync_to_async(rooms.find_lab)(code) == made.lab.pk
 
 
@@ -278,6 +278,46 @@ async def test_a_page_has_one_prediction_for_each_step(made, live):
     await presenter.until("presentation", lambda message: message["predictions"]["answers"] == 1)
     for one in (presenter, page):
         await one.close()
+
+
+def answers_of(live: Presenting) -> int:
+    return live.message["predictions"]["answers"]
+
+
+async def test_a_page_that_connects_again_under_new_names_counts_once(live):
+    neighbour = Pages("school", 3, (named(100), named(101)))
+    for number in (100, 101):
+        live.predict(named(number), 4, "7", neighbour)
+    live.predict(named(200), 4, "5", Pages("home", 1, (named(200),)))
+    for number in range(50):  # one page of the school, each time with the two others still there
+        live.predict(named(number), 4, "9", Pages("school", 3, (named(100), named(101), named(number))))
+    assert answers_of(live) == 4
+    live.show("first", asking(4, reveals=4))
+    assert dict(live.message["predictions"]["counts"]) == {"7": 2, "5": 1, "9": 1}
+
+
+async def test_phones_that_went_to_sleep_keep_their_predictions(live):
+    for number in range(5):
+        live.predict(named(number), 4, "7", Pages("school", 5, ()))
+    live.predict(named(3), 4, "8", Pages("school", 1, (named(3),)))  # the only one awake changes its own
+    assert answers_of(live) == 5
+
+
+async def test_one_device_cannot_stuff_the_histogram_by_reconnecting(made):
+    await begun(made)
+    presenter = await presenting(made)
+    for number in range(6):
+        page = Page(made.lab.pk)
+        page.socket.scope["client"] = ("203.0.113.9", 1)
+        await page.open()
+        await page.send({"type": "predict", "by": named(number), "step": 4, "guess": str(number)})
+        await page.send({"type": "predict", "by": named(number + 50), "step": 4, "guess": "1"})
+        assert (await page.until("error"))["code"] == "bad-message", "the first one has been handled"
+        await page.close()
+    await presenter.send({"type": "present", "by": "first", "shown": asking(4, reveals=4)})
+    seen = await presenter.until("presentation", lambda message: message["predictions"]["counts"])
+    assert seen["predictions"]["counts"] == [["5", 1]]
+    await presenter.close()
 
 
 async def test_predictions_of_a_presentation_are_limited(live, monkeypatch):
@@ -444,8 +484,28 @@ def test_an_address_gives_at_most_so_many_wrong_codes(presented, wrong_codes, at
 
 def test_wrong_codes_are_counted_for_a_limited_number_of_addresses(wrong_codes):
     for number in range(ADDRESSES + 5):
-        wrong_codes.add(f"address {number}")
+        wrong_codes.add(f"10.{number >> 8}.{number & 255}.1")
     assert len(wrong_codes._counted) == ADDRESSES
+
+
+@pytest.mark.parametrize(
+    ("address", "other", "most"),
+    [
+        ("10.1.2.{:d}", "10.1.3.1", 240),  # hosts of one IPv4 /24
+        ("2001:db8:7:1{:02x}::/64", "2001:db8:7:200::/64", 240),  # networks of one household's IPv6 /56
+        ("2001:db8:7:{:x}00::/64", "2001:db8:8::/64", 600),  # households of one customer's IPv6 /48
+    ],
+)
+def test_the_networks_of_one_owner_give_so_many_wrong_codes_together(wrong_codes, address, other, most):
+    given = 0
+    with pytest.raises(Refused, match=f"{most} wrong codes came from your network"):
+        for number in range(254):
+            for _ in range(4):
+                wrong_codes.check(address.format(number + 1))
+                wrong_codes.add(address.format(number + 1))
+                given += 1
+    assert given == most
+    wrong_codes.check(other)
 
 
 def test_presentations_of_an_address_and_of_a_site_are_limited(transactional_db, monkeypatch, at_address):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from datetime import timedelta
 from statistics import median
 from typing import Any
@@ -19,10 +21,19 @@ from django.utils import timezone
 
 from labsite import engine_worker
 from labsite.engine_pool import _run_changed
-from simulator import load_scenario_text
-from simulator.experiments import batches, load_of, read_experiment_text, replayed, run_batch
+from simulator import World, load_scenario_text
+from simulator.experiments import (
+    batches,
+    load_of,
+    messages_of,
+    read_experiment_text,
+    replayed,
+    run_batch,
+)
+from simulator.experiments.figures_run import SETTLING_US
 from simulator.headless import simulate
 from simulator.scenarios.editing import builtin_text
+from simulator.set_ups import FORMS, completed, composed
 from simulator.what_if import Rerun, answer, variants
 from tests.visualizer.pages import Page
 from visualizer.experiments import reading as reading_module
@@ -30,8 +41,6 @@ from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
 from visualizer.setups import question as question_module
-from visualizer.setups.form import DEFAULTS, completed, composed
-from visualizer.setups.groups import GROUPS
 from visualizer.setups.question import RUNS, Question, _asked, ask, question_of, size_of
 from visualizer.setups.reading import read_form, read_text
 
@@ -58,9 +67,28 @@ def test_the_initial_form_is_a_valid_scenario():
     assert scenario.commands[1].at_us == 25_000_000 and scenario.until_us == 40_000_000
 
 
-def test_every_field_has_a_default_and_a_place():
-    placed = [field.name for _, _, fields in GROUPS for field in fields]
-    assert sorted(placed) == sorted(DEFAULTS)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_every_field_is_written_and_every_piece_of_the_text_has_a_field(form: Any):
+    """A field without effect on the text would be one that is forgotten."""
+    names = [field.name for field in form.fields]
+    assert len(set(names)) == len(names)
+    faults = next((one.choices for one in form.fields if one.name == "fault"), (("", ""),))
+    before = [form.composed(form.completed({"fault": fault} if fault else {})) for fault, _ in faults]
+    for field in form.fields:
+        other = (
+            "7"
+            if field.choices is None
+            else next((one for one, _ in field.choices if one != field.default), "")
+        )
+        given = {field.name: other or "n2"}
+        fuller = {"slow_share": "1%"} if field.name == "slow_for" else {}
+        texts = [
+            form.composed(form.completed({**({"fault": fault} if fault else {}), **fuller, **given}))
+            for fault, _ in faults
+        ]
+        assert texts != before, field.name
+    pieces = {name for lines in before for line in lines for _, name in line.pieces}
+    assert pieces <= {"", *names} | {one.name for one, _ in form.pairs(form.completed({}))}
 
 
 def test_deliveries_and_ack_groups_are_as_measured_unless_chosen_otherwise():
@@ -165,11 +193,14 @@ def test_the_address_contains_the_set_up(client: Client):
         "to": "b",
         "mode": "crash",
         "fault": "",
+        "begins": "If a goes down",
         "at": "9s",
     }
     assert "a <-> b: {latency: 5ms}" in answer["yaml"]
     assert "".join("".join(text for text, _ in pieces) + "\n" for pieces in answer["lines"]) == answer["yaml"]
-    assert answer["pairs"] == [{"name": "rtt.a.b", "between": ["a", "b"], "value": "10ms"}]
+    pair = {"name": "rtt.a.b", "between": ["a", "b"], "value": "10ms", "default": "80ms"}
+    assert answer["pairs"] == [pair]
+    assert (answer["names"], answer["named"]) == (["a", "b"], {"from": "a", "to": "b"})
 
 
 @pytest.mark.django_db
@@ -184,8 +215,10 @@ def test_problems_of_a_users_text_have_line_and_column(client: Client):
     assert check("a: [").json()["problems"][0]["line"] == 1
     assert check(text_of()).json()["failure"]["to"] == "us-east"
     without = check(text_of().split("commands:")[0]).json()
-    assert without["failure"] is None and "vary its settings under Experiments" in without["no_failure"]
-    assert check(7).status_code == 400 and check("x" * 300_000).status_code == 400
+    assert (
+        without["failure"]["begins"] == "In this scenario" and "only by their seeds" in without["no_failure"]
+    )
+    assert check(7).status_code == 400 and check("x" * 400_000).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -195,13 +228,15 @@ def test_problems_of_a_users_text_have_line_and_column(client: Client):
         ("groups-killed", "session.kill ben", True),
         ("groups-timers-changed", "", False),
         ("drifted-partitions", "", False),
+        ("groups-join", "", False),
+        ("shadow-rollover", "", False),
     ],
 )
 @pytest.mark.django_db
 def test_a_users_text_may_have_any_fault_of_any_protocol(name: str, fault: str, phases: bool):
     text = builtin_text(name)
     failure = read_text(text).failure
-    assert failure is not None and (failure.fault == fault or not fault)
+    assert failure is not None and (failure.fault == fault or not fault) and failure.begins
     question = question_of({"yaml": text})
     assert ("phases: by-seed" in question.text) == phases
     size = size_of(question)
@@ -271,15 +306,14 @@ def at_a_part(monkeypatch: Any, factor: int, **values: str) -> Question:
     """The question of a small set-up as if its rate were too high, at 1/`factor` of it."""
     rate = int(values["rate"].removesuffix("/s"))
     monkeypatch.setattr(question_module, "WHOLE_RATE", 1)
-    monkeypatch.setattr(question_module, "ESTIMATED_RATE", rate / factor)
     monkeypatch.setattr(question_module, "LEAST_RATE", rate / factor)
-    monkeypatch.setattr(question_module, "ANSWER_CORE_S", 0)
+    monkeypatch.setattr(question_module, "PART_MESSAGES", 0)
     found = question_of({"query": urlencode({**SMALL, **values})})
     assert found.factor == factor
     return found
 
 
-def test_a_high_rate_is_run_at_a_part_of_it_that_the_estimate_chooses(monkeypatch):
+def test_a_high_rate_is_run_at_a_part_of_it_that_its_messages_choose(monkeypatch):
     question = at_a_part(monkeypatch, 4, rate="400/s", consumers="48")
     points = read_experiment_text(question.text).points
     assert [one.values["scenario"] for one in points] == ["rate-over-4", "rate-over-8", "with-slow-acks"]
@@ -288,13 +322,57 @@ def test_a_high_rate_is_run_at_a_part_of_it_that_the_estimate_chooses(monkeypatc
     assert _asked(question)["yaml"] == question.run_text
     size = question_module.size_of(question)
     assert (size["factor"], size["rate"], size["runs"]) == (4, 400, RUNS)
-    monkeypatch.setattr(question_module, "ANSWER_CORE_S", 10_000)
+    monkeypatch.setattr(question_module, "PART_MESSAGES", 100_000)
     fast = {**SMALL, "rate": "400/s", "consumers": "48"}
     assert question_of({"query": urlencode(fast)}).factor == 1, "it is fast enough"
     monkeypatch.setattr(question_module, "WHOLE_RATE", 10_000)
-    monkeypatch.setattr(question_module, "WHOLE_CORE_S", 0)
+    monkeypatch.setattr(question_module, "WHOLE_MESSAGES", 0)
     low = question_of({"query": urlencode(fast)})
     assert low.factor > 1, "a set-up up to ten thousand messages per second is not refused either"
+
+
+FACTOR_AND_TEXT = """
+import os, sys, time
+os.environ["DJANGO_SETTINGS_MODULE"] = "labsite.settings"
+slower, clock = int(sys.argv[1]), time.thread_time
+time.thread_time = lambda: slower * clock()
+import django
+django.setup()
+from hashlib import sha256
+from visualizer.setups.question import question_of, size_of
+question = question_of({"query": sys.argv[2]})
+print(question.factor, sha256(question.text.encode()).hexdigest(), round(size_of(question)["core_s"], 1))
+"""
+
+
+def test_a_slower_machine_runs_the_same_text():
+    """Two processes, of which one measures that everything takes eight times as long."""
+    query = urlencode({"rate": "20000/s", "consumers": "150", "how": "planned"})
+    runs = [
+        subprocess.run([sys.executable, "-c", FACTOR_AND_TEXT, slower, query], capture_output=True, text=True)
+        for slower in ("1", "8")
+    ]
+    (factor, digest, core_s), (slow_factor, slow_digest, slow_s) = (run.stdout.split() for run in runs)
+    assert (factor, digest) == (slow_factor, slow_digest)
+    assert factor == "8" and float(slow_s) > 2 * float(core_s), "the seconds shown remain an estimate"
+
+
+def test_the_messages_of_a_run_follow_from_the_scenario():
+    """Until the crash at 3 s 100 messages of each region; the target's go on until the run settles."""
+    given = {**SMALL, "rate": "100/s", "producers": "everywhere", "count": ""}
+    scenario = load_scenario_text(text_of(**given))
+    settles_us = 3_500_000 + round(load_of(scenario).drained_s * 1e6) + 2 * SETTLING_US
+    assert messages_of(scenario) == 300 + min(settles_us, scenario.until_us) // 10_000
+    few = load_scenario_text(text_of(**{**given, "count": "120"}))
+    assert messages_of(few) == 240
+    assert messages_of(load_scenario_text(text_of(**{**given, "how": "planned"}))) > messages_of(scenario)
+
+
+def test_a_thousand_consumers_as_many_as_the_loader_takes_can_be_entered():
+    question = question_of(
+        {"query": urlencode({"rate": "200000/s", "consumers": "1000", "processing": "4ms"})}
+    )
+    assert len(question.scenario.consumers) == 1000 and question.factor == 32
 
 
 def test_an_answer_at_a_part_of_the_rate_equals_the_whole_one_within_what_it_says(monkeypatch):
@@ -358,7 +436,6 @@ def test_what_would_have_helped_is_refused_for_a_run_with_too_many_rows(monkeypa
     ("body", "code"),
     [
         ({"yaml": text_of(rate="fast")}, "bad-scenario"),
-        ({"yaml": text_of().split("commands:")[0]}, "no-failure"),
         ({"query": "rate=fast"}, "bad-scenario"),
         ({"yaml": 7}, "bad-field"),
         ({}, "bad-field"),
@@ -636,3 +713,156 @@ def test_an_invalid_change_is_reported_by_the_loader(client: Client):
 def test_the_gallery_says_that_its_figures_are_examples_with_nominal_times(client: Client):
     page = client.get("/").content.decode()
     assert "The figures are those of the examples, with nominal times" in page
+
+
+# --- a shared group
+
+
+def group_text(**given: str) -> str:
+    return text_of(system="emqx", **given)
+
+
+def test_the_initial_form_of_a_group_is_a_valid_scenario_of_the_release_as_shipped():
+    scenario: Any = load_scenario_text(group_text())
+    assert len(scenario.nodes) == 3 and len(scenario.sessions) == 6
+    assert scenario.options["emqx"] == "5.10" and not scenario.settings
+    assert [one.do for one in scenario.commands] == ["node.crash", "node.restart"]
+    assert scenario.commands[0].at_us == 20_000_000, "two commits of the leader"
+    assert scenario.links["n1", "n2"].latency.nominal_us == 500
+
+
+@pytest.mark.parametrize("streams", [1, 5, 32, 40])
+def test_a_group_has_as_many_streams_as_entered(streams: int):
+    world = World(load_scenario_text(group_text(streams=str(streams), rate="400/s")))
+    world.run(until_us=5_000_000)
+    assert world.summary()["groups"]["meters"]["streams"] == streams
+
+
+@pytest.mark.parametrize(
+    ("fault", "commands", "begins"),
+    [
+        ("node-crash", ["node.crash", "node.restart"], "If node n1 crashes"),
+        ("node-stop", ["node.stop", "node.restart"], "If node n1 is stopped"),
+        ("node-evacuate", ["node.stop", "node.restart"], "If node n1 is stopped"),
+        (
+            "node-cut",
+            ["link.cut", "link.cut", "link.heal", "link.heal"],
+            "If the link n1 <-> n2 is cut and 1 more fault follows",
+        ),
+        ("rolling", ["node.stop", "node.restart"] * 3, "If node n1 is stopped and 2 more faults follow"),
+        ("leader-crash", ["leader.crash"], "If the leader of meters crashes"),
+        ("leader-stop", ["leader.stop"], "If the leader of meters stops"),
+        ("session-kill", ["session.kill"], "If the session of c1 is killed"),
+        ("session-disconnect", ["session.disconnect"], "If c1 disconnects"),
+        ("store-fail", ["store.fail"], "If the leaders' store fails"),
+    ],
+)
+def test_every_fault_of_a_group_is_one_of_the_engine_and_begins_a_sentence(fault, commands, begins):
+    reading = read_text(group_text(fault=fault, rate="20/s", streams="4"))
+    assert reading.problems == [] and reading.scenario is not None
+    assert [one.do for one in reading.scenario.commands] == commands
+    assert reading.failure is not None and reading.failure.begins == begins
+    last_us = max(one.at_us for one in reading.scenario.commands)
+    assert reading.scenario.until_us > last_us + 10_000_000, "the group can recover"
+    world = World(reading.scenario)
+    world.run(until_us=last_us + 1)
+    assert [result["ok"] for result in world.command_results] == [True] * len(commands)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            {"nodes": "many"},
+            [("nodes", '"many" is not a whole number; write how many, such as 2'), ("node", None)],
+        ),
+        ({"nodes": "17"}, [("nodes", "17 nodes are too many; at most 16")]),
+        ({"clients": "1001"}, [("clients", "1001 clients are too many; at most 1000")]),
+        ({"node": "n9"}, [("node", 'there is no node "n9"; one of n1, n2, n3')]),
+        (
+            {"leader_borrower_timeout": "5"},
+            [
+                (
+                    "leader_borrower_timeout",
+                    "5 has no unit; write a number with us, ms, s, m or h, such as 40ms or 1.5s",
+                )
+            ],
+        ),
+        ({"release": "5.8"}, [("release", None)]),
+        ({"fault": "store-fail", "lasts": ""}, [("lasts", None)]),
+    ],
+)
+def test_a_problem_of_a_group_is_shown_at_its_field(given, expected):
+    found = problems_of(system="emqx", **given)
+    for field, words in expected:
+        assert any(name == field and words in (None, said) for name, said in found), found
+    assert {name for name, _ in found} == {field for field, _ in expected}
+
+
+@pytest.mark.parametrize(
+    "typed", ["{a: b}", "- x", "#", '"', "a\n  b: c", "&anchor", "'", "\x00", "<script>"]
+)
+@pytest.mark.parametrize("field", ["nodes", "rtt", "release", "streams", "clients", "node", "batch_size"])
+def test_any_input_of_a_group_stays_one_value(field, typed):
+    _, reading = read_form(completed({"system": "emqx", field: typed}))
+    assert reading.problems
+    assert not any("not YAML" in one["message"] for one in reading.problems)
+
+
+def test_settings_of_a_group_have_the_names_of_emqx_and_reach_the_run():
+    given = {"leader_borrower_timeout": "9s", "session_ping_leader_interval": "500ms", "batch_size": "10"}
+    scenario = load_scenario_text(group_text(**given))
+    assert scenario.settings == {
+        "leader_borrower_timeout": 9_000_000,
+        "session_ping_leader_interval": 500_000,
+        "batch_size": 10,
+    }
+    longer = load_scenario_text(group_text(session_ping_leader_timeout="60s"))
+    assert longer.until_us > load_scenario_text(group_text()).until_us, "the run waits for its timers"
+
+
+@pytest.mark.django_db
+def test_what_a_group_assumes_and_its_validity_are_said(client: Client):
+    asked = _asked(question_of({"query": "system=emqx&rate=20/s"}))
+    assert (asked["begins"], asked["fault"]) == ("If node n1 crashes", "node.crash n1")
+    assert asked["period_us"] == 10_000_000 and asked["period_says"].endswith("commits of the leader")
+    assert "2 of 6 clients of meters read, those at n1" in asked["assumed"][1]
+    assert asked["beside"] == "with-remote-leaders" and "6.0.4" in asked["beside_says"]
+    repaired = _asked(question_of({"query": "system=emqx&rate=20/s&release=proposal"}))
+    assert len(repaired["assumed"]) == 1 and repaired["beside"] == ""
+    page = client.get("/my-set-up/", {"system": "emqx"}).content.decode()
+    assert "Not compared with running EMQX brokers so far" in page and "leader_borrower_timeout" in page
+    assert (
+        "Compared with real brokers at 10 to 100 messages per second"
+        in client.get("/my-set-up/").content.decode()
+    )
+    load = load_of(load_scenario_text(group_text(rate="100/s")))
+    assert round(load.rate) == 100 and round(load.capacity) == 353, "two clients of 5 ms"
+
+
+def test_a_text_without_a_failover_says_why_it_has_no_duplicates():
+    text = text_of(**SMALL)
+    commands = "commands:\n  - {at: 3s, do: client.kill, client: billing-1}\n"
+    asked = _asked(question_of({"yaml": text.split("commands:")[0] + commands}))
+    assert asked["begins"] == "If billing-1 is killed"
+    assert "this scenario has none, so there are 0" in asked["assumed"][0]
+    assert _asked(question_of({"yaml": text}))["assumed"] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_answer_about_a_group_has_causes_and_what_helps_with_keys_to_paste(
+    client: Client, site_data: Any
+):
+    query = "system=emqx&nodes=2&clients=2&streams=4&rate=20/s&fault=leader-crash&release=proposal"
+    answer = client.post(
+        "/my-set-up/answer/", json.dumps({"query": query}), content_type="application/json"
+    ).json()
+    assert engine_worker.run(answer["id"], 1) == "done"
+    results = client.get(f"{answer['url']}status.json").json()["results"]
+    rows = results["rows"]
+    assert [row["status"] for row in rows] == ["finished"] * RUNS
+    assert any(row["duplicates"] for row in rows)
+    assert all(sum(row["by_cause"].values()) == row["duplicates"] for row in rows)
+    pasted = [one["paste"] for line in results["what_if"]["variants"] for one in line["settings"]]
+    assert "durable_sessions.batch_size = 1" in pasted
+    assert any(one.startswith("durable_queues.leader_renew_streams_interval = ") for one in pasted)

@@ -177,7 +177,7 @@ async def test_a_trace_that_is_too_long_is_refused(hub, monkeypatch, kind):
     monkeypatch.setattr(views, "TRACE_ROWS_MAX", 10)
     page, lab_id = await played({"yaml": SCENARIO}, FAIL_OVER)
     answer = await AsyncClient().get(f"/labs/{lab_id}/trace.{kind}")
-    assert answer.status_code == 503 and "at most 10" in json.loads(answer.content)["error"]
+    assert answer.status_code == 413 and "at most 10" in json.loads(answer.content)["error"]
     await page.close()
 
 

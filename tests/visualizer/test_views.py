@@ -206,3 +206,25 @@ def test_a_picture_shows_the_regions_in_the_files_order():
         ("us-east", 1),
         ("eu-central", 0),
     ]
+
+
+def test_a_picture_marks_the_duplicates_that_the_engine_counts():
+    """region-down: before the crash those of the forecast in each other log, after it the delivered ones."""
+    world = World.from_scenario(load_scenario("region-down"))
+    world.run(5_600_000)
+    lanes = {lane["cluster"]: lane["duplicates"] for lane in picture_at(world)["lanes"]}
+    forecast = world.view()["forecast"]["billing"]
+    assert lanes["us-west"] == {"delivered": False, "ranges": []}, (
+        "nothing is in doubt where it was acknowledged"
+    )
+    for cluster in ("us-east", "eu-central"):
+        log = forecast["entries"][cluster]["orders"]
+        assert lanes[cluster] == {"delivered": False, "ranges": log["ranges"]} and log["ranges"]
+        entries = sum(last - first + 1 for first, last in log["ranges"])
+        assert log["messages"] <= entries
+    world.run(6_500_000)
+    lanes = {lane["cluster"]: lane["duplicates"] for lane in picture_at(world)["lanes"]}
+    over = world.view()["failovers"][-1]
+    marked = sum(last - first + 1 for first, last in lanes["us-east"]["ranges"])
+    assert lanes["us-east"]["delivered"] and marked == over["duplicates"] > 0
+    assert not lanes["eu-central"]["delivered"]

@@ -24,6 +24,7 @@ READY = {
     "log4j": "Log4j",
     "logback": "Logback and Spring Boot",
     "emqx-trace": "a text trace of EMQX",
+    "emqx-trace-json": "a JSON trace of EMQX",
 }
 """The ready mappings for text. A test compares the names with those of the audit."""
 

@@ -31,9 +31,10 @@ from visualizer.audits.upload import (
     uploaded,
 )
 from visualizer.live.wire import Refused
+from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.tasks.files import FileInParts, download_of, page_of
 from visualizer.tasks.owned import delete_owned, listed, owned, queue_again
-from visualizer.tasks.posts import NO_STORE, posts, refused_answer
+from visualizer.tasks.posts import posts
 
 
 @csrf_exempt  # a POST is checked by `create`
@@ -120,7 +121,7 @@ def audit_page(request: HttpRequest, audit_id: str) -> HttpResponse:
 def status(request: HttpRequest, audit_id: str) -> HttpResponse:
     """The audit's state. The page polls it until the audit has ended."""
     if not Audit.objects.filter(pk=audit_id).exists():
-        return refused_answer(Refused("not-found", "There is no such audit.", "It may have been deleted."))
+        return refusal(Refused("not-found", "There is no such audit.", "It may have been deleted."))
     return JsonResponse(status_of(audit_id), headers=NO_STORE)
 
 

@@ -16,7 +16,7 @@ from contextlib import closing
 from itertools import count
 from typing import Any
 
-from simulator import ENGINE_VERSION, Wrong
+from simulator import ENGINE_VERSION, RuleError, Wrong
 from simulator.inevitable import Asked, Reruns, curve, decided, same_in_all, typical
 from visualizer.comparisons.rerun_names import rerun_name
 from visualizer.labs import clients
@@ -65,6 +65,9 @@ class Study(SlicedTask):
 
     def failed(self, error: BaseException) -> None:
         """Record an internal error. The pump has already removed the study."""
+        if isinstance(error, RuleError):
+            self._end("failed", str(error)[:400])
+            return
         logger.error("Re-runs with fresh draws stopped on an internal error", exc_info=error)
         self._end("failed", f"Internal error: {type(error).__name__}: {error}"[:400])
 

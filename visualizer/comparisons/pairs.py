@@ -15,7 +15,7 @@ from typing import Any
 
 from simulator import ENGINE_VERSION, Trace
 from simulator.comparison import differences
-from simulator.what_if import Rerun, Variant, variants
+from simulator.what_if import Rerun, Variant, lower_bounds, variants
 from visualizer.comparisons.rerun_names import rerun_named
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.setups.reading import read_text
@@ -138,7 +138,9 @@ class _Outcomes:
 
     def of(self, rerun: Rerun) -> dict[str, Any]:
         trace = rerun.world.trace
-        outcome = {"ran": True, "rows": len(trace), "cases": rerun.outcome()["cases"]}
+        scenario = rerun.world.scenario
+        cases = [{**one, "at_least": lower_bounds(scenario, one)} for one in rerun.outcome()["cases"]]
+        outcome = {"ran": True, "rows": len(trace), "cases": cases}
         if not self.first:
             self.first.append(trace)
             return outcome

@@ -27,7 +27,7 @@ from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, json_object
 from visualizer.pages.scenario_reading import read_soon
 from visualizer.pages.views import foreign_origin, problems_of
-from visualizer.questions.questions import answers, refusal
+from visualizer.questions.questions import NO_STORE, answers, refusal
 
 ALLOWANCE = Allowance()
 
@@ -54,7 +54,7 @@ def editor_page(request: HttpRequest) -> HttpResponse:
 async def start_text(request: HttpRequest) -> HttpResponse:
     """The text of a start: `?start=scenario/NAME` → {start, title, text}."""
     start = await sync_to_async(start_of)(request.GET.get("start", ""))
-    return JsonResponse(start.as_json(), headers={"Cache-Control": "no-store"})
+    return JsonResponse(start.as_json(), headers=NO_STORE)
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +101,7 @@ async def check(request: HttpRequest) -> HttpResponse:
         return refusal(refused)
     else:
         answer = {"problems": [], "count": 0, "scenario": _facts(found)}
-    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+    return JsonResponse(answer, headers=NO_STORE)
 
 
 def _facts(scenario: Scenario) -> dict[str, Any]:

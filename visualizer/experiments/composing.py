@@ -15,12 +15,12 @@ from urllib.parse import parse_qsl
 
 from simulator import ScenarioError, scenario_names
 from simulator.experiments import late_measures, measures_of
+from simulator.set_ups import composed
 from visualizer.experiments.parameters import Offered, offered
 from visualizer.experiments.reading import TEXT_MOST
 from visualizer.labs.definitions import builtin_scenario, read_scenario
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
-from visualizer.setups.form import composed
 from visualizer.setups.reading import values_from
 
 SET_UP, OWN_TEXT = "set-up", "text"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from simulator import Scenario, ScenarioError, format_duration, load_scenario_text
+from simulator import Scenario, ScenarioError, format_duration, load_scenario_text, loaded_rules
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from visualizer.labs.definitions import read_scenario
 
@@ -167,6 +167,9 @@ def _values_around(setting: Any) -> tuple[str, ...]:
         return tuple(setting.choices)
     if setting.kind == "boolean":
         return ("true", "false")
+    if setting.kind == "rule":
+        found = loaded_rules()
+        return () if found is None else (setting.default, found.name)
     if setting.kind not in ("integer", "duration") or not setting.default or setting.default < 0:
         return ()
     least = setting.minimum or 0

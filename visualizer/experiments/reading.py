@@ -16,7 +16,7 @@ from simulator.experiments import Cost, Experiment, cost_of, read_experiment_tex
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
 
-TEXT_MOST = 262_144
+TEXT_MOST = 393_216
 """Most characters of an experiment's text: two scenarios of the length of the longest sensible one."""
 
 RUNS_MOST = 2_000

@@ -27,10 +27,10 @@ from visualizer.labs.definitions import new_lab
 from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.pages.views import instant_of, to_page
-from visualizer.questions.questions import refusal
+from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.tasks.files import download_of, page_of
 from visualizer.tasks.owned import delete_owned, listed, owned, queue_again
-from visualizer.tasks.posts import NO_STORE, posts
+from visualizer.tasks.posts import posts
 
 
 @csrf_exempt  # a POST is checked by `create`

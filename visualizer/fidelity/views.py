@@ -21,10 +21,6 @@ MEASURED = Path(__file__).with_name("measured.json")
 """The content of the page; null while nothing has been measured with this version."""
 
 
-COMPARED_RATES = (10, 100)
-"""The least and the most messages per second of the runs that were compared with real brokers so far."""
-
-
 @require_safe
 def fidelity(request: HttpRequest) -> HttpResponse:
     """The summary: every job in one table, with a link to its page."""

@@ -22,8 +22,8 @@ from visualizer.live.wire import Refused
 from visualizer.models import Lab, LabCommand, hash_of, new_token
 from visualizer.pages.scenario_reading import read_in_turn
 
-YAML_LIMIT = 262_144
-"""Characters of a scenario's text: the largest built-in one has a few thousand."""
+YAML_LIMIT = 393_216
+"""Characters of a scenario's text: a thousand consumers with every default have 340,000."""
 
 SEED_LIMIT = 1 << 53
 """The largest seed that JavaScript represents exactly, 2^53."""

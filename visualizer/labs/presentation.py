@@ -4,8 +4,9 @@ Rules: it is kept by the process that runs the lab. Followers are viewers of the
 the presenter's instant and branch. Only what no frame contains is kept here: tour step, highlight, selected
 item, panel. It is not stored; the presenter's page sends it again after a restart. Several changes within
 `EVERY_S` are sent as one message. A second is a tick of the hub, no clock is read. Predictions of the class
-are kept under names that pages made at random, without address, until the presentation ends. How often each
-one was given is sent when the presenter reveals it.
+are kept under names that pages made at random, until the presentation ends. How often each one was given is
+sent when the presenter reveals it. A page that connects again under another name counts once: an address has
+at most as many predictions as it had pages at once, for which a keyed hash of it is kept as long.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from visualizer.live.wire import Refused
 
@@ -38,6 +39,18 @@ NOBODY: dict[str, Any] = {"type": "presentation", "code": None}
 Send = Callable[[dict[str, Any]], None]
 
 
+class Pages(NamedTuple):
+    """The pages of one address in the room: its keyed hash, their number, and the names that predict."""
+
+    address: str
+    total: int
+    names: tuple[str, ...]
+
+
+ANYWHERE = Pages("", 0, ())
+"""Without an address no bound applies, as for other quotas."""
+
+
 class Presenting:
     """The presentation of one lab. `send` sends a message to every page, here and in other processes."""
 
@@ -49,6 +62,8 @@ class Presenting:
         self._by, self._shown = None, None
         self._followers, self._here, self._away_ticks = 0, False, 0
         self._given: dict[int, dict[str, str]] = {}  # predictions by step, by the page's name
+        self._addresses: dict[str, str] = {}  # the keyed hash of its address, by the page's name
+        self._pages: dict[str, int] = {}  # the most pages of an address at once, by its keyed hash
         self._asked: int | None = None  # the step whose question was asked last
         self._revealed: int | None = None  # the step whose predictions the presenter's page shows
         if facts is not None:
@@ -90,6 +105,7 @@ class Presenting:
         if facts is None or self._facts is None or self._facts["code"] != facts["code"]:
             self._by, self._shown, self._away_ticks = None, None, 0
             self._given, self._asked, self._revealed = {}, None, None
+            self._addresses, self._pages = {}, {}
         self._facts = None if facts is None else dict(facts)
         self._soon()
 
@@ -105,7 +121,7 @@ class Presenting:
         self._revealed = tour.get("reveals")
         self._soon()
 
-    def predict(self, name: str, step: int, guess: str) -> None:
+    def predict(self, name: str, step: int, guess: str, pages: Pages = ANYWHERE) -> None:
         """Keep a page's prediction for the step asked last; a further one replaces it. Raises Refused."""
         if self._facts is None or step != self._asked:
             raise Refused(
@@ -118,6 +134,8 @@ class Presenting:
                 "revealed", f"The predictions of step {step} are revealed.", "Predict at the next question."
             )
         given = self._given.setdefault(step, {})
+        if name not in given and pages.address:
+            self._make_room(given, pages)
         kept = sum(map(len, self._given.values()))
         if name not in given and (len(given) >= PREDICTIONS_PER_STEP or kept >= PREDICTIONS_MOST):
             raise Refused(
@@ -126,7 +144,19 @@ class Presenting:
                 "The predictions that were given before count.",
             )
         given[name] = guess
+        if pages.address:
+            self._addresses[name] = pages.address
+            self._pages[pages.address] = max(self._pages.get(pages.address, 1), pages.total)
         self._soon()
+
+    def _make_room(self, given: dict[str, str], pages: Pages) -> None:
+        """Drop what an address has predicted beyond its pages, the newest first whose page has gone."""
+        most = max(self._pages.get(pages.address, 1), pages.total)
+        own = [one for one in given if self._addresses.get(one) == pages.address]
+        while len(own) >= most:
+            gone = next((one for one in reversed(own) if one not in pages.names), own[-1])
+            own.remove(gone)
+            del given[gone], self._addresses[gone]
 
     def count(self, followers: int, here: bool) -> None:
         """Take the number of followers' pages, and whether the presenter's page is connected."""

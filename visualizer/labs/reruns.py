@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
-from simulator import ROWS_MAX
+from simulator import ROWS_MAX, RuleError
 from simulator.tours import tour_answer, tour_run
 from simulator.what_if import Rerun, Variant, variants
 from visualizer.labs import clients
@@ -131,6 +131,9 @@ class Study:
 
     def failed(self, error: BaseException) -> None:
         """Record an internal error. The pump has already removed the study."""
+        if isinstance(error, RuleError):
+            self.blocked_on, self.words = None, str(error)[:400]
+            return
         logger.error("A run beside a lab stopped on an internal error: %s", self.lab_id, exc_info=error)
         self.blocked_on = None
         self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[

@@ -116,6 +116,9 @@ class Room:
                     "This page has predicted under another name.",
                     "Send each prediction of a page under the same name.",
                 )
+            neighbours = [one for one in self.viewers.values() if one.address == viewer.address]
+            here = [one.predicts_as for one in neighbours if one.predicts_as]
+            message = {**message, "pages": len(neighbours), "here": here, "address": viewer.address}
         if message["type"] == "present" and viewer.presents_as != message["by"]:
             viewer.presents_as = message["by"]
             self.part.viewers_changed()

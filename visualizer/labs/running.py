@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from django import db
 
-from simulator import ENGINE_VERSION
+from simulator import ENGINE_VERSION, RuleError
 from simulator.recordings import RecordingError
 from visualizer.labs import jobs, saving, store
 from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
-from visualizer.labs.presentation import Presenting
+from visualizer.labs.presentation import Pages, Presenting
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
 from visualizer.labs.session import Session
@@ -132,6 +132,8 @@ class Runner:
                 f"is unharmed and everything given to it is kept: go to another instant, or reload the "
                 f"page. Please report it with the link."
             )
+            if isinstance(error, RuleError):
+                words = f"This lab's own rule failed while it was drawn at {at_s:.6f} s: {error}"
             self.position_changed()
         self._frame_notice = {
             "type": "notice",
@@ -165,7 +167,8 @@ class Runner:
         elif kind == "present":
             self.presenting.show(message["by"], message["shown"])
         elif kind == "predict":
-            self.presenting.predict(message["by"], message["step"], message["guess"])
+            pages = Pages(message["address"], message["pages"], tuple(message["here"]))
+            self.presenting.predict(message["by"], message["step"], message["guess"], pages)
         else:
             session.submit(self._job(message, reply))
         self.hub.pump.wake()
@@ -304,6 +307,9 @@ class Runner:
                 f"Internal error: the question {what!r} about lab {self.stored.lab_id} (seed "
                 f"{self.stored.seed}) could not be answered."
             )
+            if isinstance(error, RuleError):
+                refused(Refused("rule-failed", f"The rule of this lab: {error}"[:600], "Correct the file."))
+                return
             refused(
                 Refused(
                     "internal-error",
@@ -465,8 +471,9 @@ class Runner:
             self.hub.soon(self.hub.put_away(self.room, AWAY, keep_position=False), "putting a lab away")
             return
         world = self.session.world
+        blamed = isinstance(error, RuleError)
         logger.error(
-            "Lab %s (seed %s) stopped on an internal error",
+            "Lab %s (seed %s) stopped on an internal error" if not blamed else "The rule of lab %s (seed %s)",
             self.stored.lab_id,
             self.stored.seed,
             exc_info=error,
@@ -478,6 +485,9 @@ class Runner:
         words = f"Internal error, this lab has stopped: {type(error).__name__}: {error}"[:600]
         if isinstance(error, RecordingError):
             words, hint = str(error)[:600], error.hint
+        if blamed:
+            words = f"The rule of this lab stopped it: {error}"[:600]
+            hint = "Other labs continue. Start the server again with the corrected file, and make a new lab."
         failure = {
             "type": "error",
             "code": "engine-bug",

@@ -12,6 +12,7 @@ import itertools
 import logging
 from typing import Any
 
+from visualizer.labs.clients import client_key
 from visualizer.labs.hub import current_hub
 from visualizer.labs.rooms import Room
 from visualizer.live.sockets import PageConsumer
@@ -34,7 +35,7 @@ class LabConsumer(PageConsumer):
         self.hello_received = False
         self.early: list[dict[str, Any]] = []
         self.entering: asyncio.Task[None] | None = None
-        await self.open_for(Viewer(next(_numbers)))
+        await self.open_for(Viewer(next(_numbers), client_key()))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         try:

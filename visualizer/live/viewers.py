@@ -47,8 +47,10 @@ class Viewer:
     The sender sets `on_text`, which is called when a text is queued, and takes texts with `take_text`.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, address: str = "") -> None:
+        """`address` is a keyed hash of the page's address, "" where there is none."""
         self.number = number
+        self.address = address
         self.is_owner = False
         self.presents_as: str | None = None  # the name under which this page has presented the lab
         self.predicts_as: str | None = None  # the name under which this page predicts in a presented tour

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
+from simulator import ScenarioError
 from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -26,6 +27,9 @@ def leave_with(work: Callable[[], int]) -> NoReturn:
     try:
         code = work()
         sys.stdout.flush()
+    except ScenarioError as error:  # of a rule's author, raised while it runs
+        sys.stderr.write(f"{error}\n")
+        sys.exit(EXIT_BAD_INPUT)
     except BrokenPipeError:
         # The reader of the output has exited (`| head`): nothing reads a message.
         sys.stdout = None  # the interpreter must not flush it at exit

@@ -20,6 +20,7 @@ from visualizer.labs.jobs import FARTHEST_FACTOR, FARTHEST_US
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.pages.owner_posts import is_owner, owned_lab, posted, stored_lab
+from visualizer.questions.questions import NO_STORE
 
 LABS_REQUESTED_MAX, LABS_LISTED = 1_000, 200
 """Most labs in one request of a browser, and in the answer.
@@ -62,7 +63,7 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
             "more": max(0, len(own) - LABS_LISTED),
             "gone": sorted(set(tokens) - {lab.pk for lab in own}),
         },
-        headers={"Cache-Control": "no-store"},
+        headers=NO_STORE,
     )
 
 

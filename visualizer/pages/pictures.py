@@ -19,7 +19,7 @@ ROWS = 60_000
 
 OUTCOME = ("duplicates", "redeliveries", "lost", "stranded")
 
-FORMAT = 5
+FORMAT = 6
 """Version of the picture's content. When it is raised, stored pictures are computed again."""
 
 

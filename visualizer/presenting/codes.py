@@ -1,7 +1,8 @@
-"""Room codes: letters that are hard to confuse, and a limit on wrong ones for each address.
+"""Room codes: letters that are hard to confuse, and limits on wrong ones for addresses and networks.
 
 Rules: a code only finds a lab, as its viewing link does; it gives no right to control it. Wrong codes are
-counted in this process, in windows that begin with an address's first wrong code.
+counted in this process, in windows that begin with the first wrong code. An owner of an IPv6 /48 has 65,536
+networks that count as addresses, so wider networks are counted, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 
+from visualizer.labs.clients import WIDTHS, network_of
 from visualizer.live.wire import Refused
 
 CODE_LETTERS = "BCDFGHJKMPQRTVWXYZ"
@@ -28,8 +30,11 @@ WRONG_CODES = 60
 WRONG_CODES_S = 600.0
 """Length of a window. At 60 codes in 10 minutes, trying a thousandth of all codes takes four days."""
 
+WRONG_CODES_OF_NETWORKS = (WRONG_CODES, 4 * WRONG_CODES, 10 * WRONG_CODES)
+"""Wrong codes of an address, of its IPv4 /24 or IPv6 /56, and of its IPv6 /48: some classes of one school."""
+
 ADDRESSES = 10_000
-"""Addresses whose wrong codes are counted at once; beyond them the oldest window is forgotten."""
+"""Addresses and networks whose wrong codes are counted; beyond them the oldest window is forgotten."""
 
 
 def new_code() -> str:
@@ -54,31 +59,49 @@ def spoken(code: str) -> str:
 
 
 class WrongCodes:
-    """The wrong codes of each address in its present window."""
+    """The wrong codes of each address, and of the networks around it, in its present window."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._counted: dict[str, tuple[float, int]] = {}  # address: (beginning of its window, wrong codes)
+        # address or network: (beginning of its window, wrong codes)
+        self._counted: dict[str, tuple[float, int]] = {}
 
     def check(self, name: str) -> None:
         """Raise Refused when this address has given too many wrong codes."""
-        began_s, count = self._counted.get(name, (0.0, 0))
-        left_s = began_s + WRONG_CODES_S - self._now()
-        if name and count >= WRONG_CODES and left_s > 0:
-            raise Refused(
-                "too-many",
-                f"{WRONG_CODES} wrong codes came from your address.",
-                f"Try again in {max(1, round(left_s / 60))} minutes, or open the viewer's link of the lab.",
-            )
+        for network, most in _networks(name):
+            began_s, count = self._counted.get(network, (0.0, 0))
+            left_s = began_s + WRONG_CODES_S - self._now()
+            if count >= most and left_s > 0:
+                whose = "address" if most == WRONG_CODES else "network"
+                minutes = max(1, round(left_s / 60))
+                raise Refused(
+                    "wrong-codes",
+                    f"{most} wrong codes came from your {whose}.",
+                    f"Try again in {minutes} minutes, or open the viewer's link of the lab.",
+                )
 
     def add(self, name: str) -> None:
         """Count a wrong code of this address."""
+        for network, _most in _networks(name):
+            self._add(network)
+
+    def _add(self, name: str) -> None:
         began_s, count = self._counted.pop(name, (self._now(), 0))
         if self._now() >= began_s + WRONG_CODES_S:
             began_s, count = self._now(), 0
         while len(self._counted) >= ADDRESSES:
             del self._counted[next(iter(self._counted))]
         self._counted[name] = (began_s, count + 1)
+
+
+def _networks(name: str) -> list[tuple[str, int]]:
+    """The counted address and the networks around it, each with its limit; none without an address."""
+    if not name:
+        return []
+    found: dict[str, int] = {}
+    for width, most in zip(WIDTHS, WRONG_CODES_OF_NETWORKS, strict=True):
+        found.setdefault(network_of(name, width), most)
+    return list(found.items())
 
 
 wrong_codes = WrongCodes()

@@ -1,4 +1,4 @@
-"""The page on which a room code is entered, and the POSTs that begin and end a presentation.
+"""The page for a room code, its QR code, and the POSTs that begin and end a presentation.
 
 Rules: GET never makes anything; a wrong code is only counted. A presentation is begun and ended with the
 owner's token of the lab, as every other control of it.
@@ -6,9 +6,13 @@ owner's token of the lab, as every other control of it.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from io import BytesIO
 from typing import Any
 
+import segno
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,15 +20,19 @@ from django.views.decorators.http import require_safe
 
 from visualizer.labs.clients import client
 from visualizer.labs.hub import current_hub
+from visualizer.live.origin import is_own_origin
 from visualizer.live.wire import Refused
 from visualizer.models import Presentation
 from visualizer.pages.owner_posts import owned_lab, posted
 from visualizer.presenting.codes import CODE_LENGTH, code_of, spoken, wrong_codes
-from visualizer.presenting.room_links import qr_svg, room_link
 from visualizer.presenting.rooms import close_presentation, find_lab, open_presentation
+from visualizer.questions.questions import NO_STORE, status_of
 
-NO_STORE = {"Cache-Control": "no-store"}
-STATUS = {"not-found": 404, "too-many": 429}
+QUIET_MODULES = 4
+"""Width of the white border: the four modules of ISO 18004, so that phones find the code on a dark page."""
+
+CODES_KEPT = 200
+"""QR codes that are kept; each takes about 3 ms to make."""
 
 
 @require_safe
@@ -42,7 +50,7 @@ def join(request: HttpRequest, code: str = "") -> HttpResponse:
         request,
         "visualizer/join.html",
         {"typed": typed, "refused": refused, "letters": CODE_LENGTH},
-        status=200 if refused is None else STATUS.get(refused.code, 400),
+        status=200 if refused is None else status_of(refused),
     )
     page["Cache-Control"] = "no-store"
     return page
@@ -73,6 +81,29 @@ def qr_code(request: HttpRequest, code: str) -> HttpResponse:
     except Refused as why:
         return JsonResponse(why.answer(), status=400, headers=NO_STORE)
     return HttpResponse(svg, content_type="image/svg+xml", headers=NO_STORE)
+
+
+def room_link(request: HttpRequest, origin: str, code: str) -> str:
+    """The link to a room. Raises Refused for an origin that is not this site's."""
+    known = bool(origin) and (origin == settings.SHARED_ADDRESS or is_own_origin(origin, request.get_host()))
+    if not known:
+        raise Refused(
+            "bad-origin",
+            f"The origin {origin[:80]!r} is not one of this site's.",
+            "Give the origin of the page, SHARED_ADDRESS or one of TRUSTED_ORIGINS, such as "
+            "?origin=http://127.0.0.1:8000.",
+        )
+    return origin + reverse("visualizer:join-code", args=[code])
+
+
+@lru_cache(CODES_KEPT)
+def qr_svg(text: str) -> bytes:
+    """The QR code of a text as an SVG of any size: dark on white in every theme, 15 % of it may be hidden."""
+    out = BytesIO()
+    segno.make(text, error="m", micro=False).save(
+        out, kind="svg", border=QUIET_MODULES, dark="#000", light="#fff", omitsize=True, xmldecl=False
+    )
+    return out.getvalue()
 
 
 @posted('{"token": "…"}')

@@ -19,9 +19,13 @@ from visualizer.live.wire import LATEST_US, Refused
 from visualizer.questions.arguments import number_in
 
 STATUS = {
+    "not-owner": 403,
+    "foreign-origin": 403,
     "not-found": 404,
-    "bad-argument": 400,
     "other-branch": 409,
+    "not-over": 409,
+    "too-large": 413,
+    "wrong-codes": 429,
     "engine-bug": 500,
     "internal-error": 500,
     "busy": 503,
@@ -36,6 +40,8 @@ STATUS = {
 }
 """HTTP status of a refusal's code. The others have 400."""
 
+NO_STORE = {"Cache-Control": "no-store"}
+
 KEPT_FOR_EVER = "public, max-age=31536000, immutable"
 
 View = Callable[..., Awaitable[HttpResponse]]
@@ -45,19 +51,21 @@ RETRY_AFTER_S = 5
 """When a request may be sent again that was answered 503."""
 
 
-def refusal(refused: Refused, status: int | None = None) -> HttpResponse:
-    """The answer to a refused request, with the status of its code unless another is given."""
+def status_of(refused: Refused) -> int:
+    return STATUS.get(refused.code, 400)
+
+
+def refusal(refused: Refused) -> HttpResponse:
+    """The answer to a refused request, with the status of its code."""
     body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
-    answer = json_answer(json.dumps(body), status=status or STATUS.get(refused.code, 400))
+    answer = json_answer(json.dumps(body), status=status_of(refused))
     if answer.status_code == 503:
         answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer
 
 
 def json_answer(text: str, status: int = 200) -> HttpResponse:
-    return HttpResponse(
-        text, status=status, content_type="application/json", headers={"Cache-Control": "no-store"}
-    )
+    return HttpResponse(text, status=status, content_type="application/json", headers=NO_STORE)
 
 
 def answers(view: View) -> View:

@@ -83,6 +83,7 @@ def story(
         "producer": found.producer,
         "sequence_id": found.sequence_id,
         "cause": found.cause,
+        "harm": found.harm,
         "steps": [asdict(step) for step in found.steps],
     }
 

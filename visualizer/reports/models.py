@@ -53,6 +53,10 @@ class Report(QueuedTask):
     tasks_done = models.IntegerField(default=0)
     tasks_count = models.IntegerField(default=0)
     figures = models.JSONField(default=list)
+    checks = models.JSONField(
+        default=list,
+        help_text="of a recount, each claim with the number of runs in which it held and was violated",
+    )
     simulator_figures = models.JSONField(
         default=list, help_text="the simulator's own headline figures, shown while Spark counts"
     )

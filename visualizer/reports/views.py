@@ -21,12 +21,12 @@ from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.pages.views import instant_of, to_page
-from visualizer.questions.questions import refusal
+from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.reports.files import DOWNLOADS
 from visualizer.reports.models import Report
 from visualizer.reports.requests import ask_for_recount, ask_for_report, check_owner
 from visualizer.tasks.files import download_of, page_of
-from visualizer.tasks.posts import NO_STORE, posts, refused_answer
+from visualizer.tasks.posts import posts
 from visualizer.tasks.waiting import common_status, words_of_steps
 
 HEADLINE_FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
@@ -110,7 +110,7 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
 def status(request: HttpRequest, report_id: str) -> HttpResponse:
     """The report's state. The page polls it until the report has ended."""
     if not Report.objects.filter(pk=report_id).exists():
-        return refused_answer(_no_such_report())
+        return refusal(_no_such_report())
     return JsonResponse(_status(report_id), headers=NO_STORE)
 
 
@@ -125,6 +125,7 @@ def _status(report_id: str) -> dict[str, Any]:
         "tasks_done": report.tasks_done,
         "tasks_count": report.tasks_count,
         "figures": report.figures,
+        "checks": report.checks,
         "simulator_figures": [] if report.over else [_headline(one) for one in report.simulator_figures],
     }
 

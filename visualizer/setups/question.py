@@ -4,7 +4,7 @@ Rules: run N has seed N, and its failover, everything after it and its end are l
 the snapshot period. With constant latencies twenty seeds could make twenty equal runs, and the number of
 duplicates depends mainly on the age of the last snapshot; so the runs sample that age evenly. What the form
 assumes is run beside it, with the same seeds and phases, after the answer. What would have helped in one of
-the runs follows (`labsite/engine_worker.py`). A set-up that would take too long is run at a part of its rate
+the runs follows (`labsite/engine_worker.py`). A set-up with too many messages is run at a part of its rate
 with as much smaller a number of consumers, and counts are multiplied. By how much the answer may differ is
 measured for each set-up: it is run again at half of that rate.
 """
@@ -12,7 +12,7 @@ measured for each set-up: it is run again at half of that rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,17 @@ from simulator import ENGINE_VERSION, ROWS_MAX, Scenario, format_duration
 from simulator.experiments import (
     FINISHED,
     Load,
+    assumed,
     first_fault_us,
     has_phases,
     late_measures,
     load_of,
     measures_of,
+    messages_of,
+    period_says,
     reduced,
 )
+from simulator.set_ups import composed, form_of
 from simulator.what_if import variants
 from visualizer.experiments.composing import block_of
 from visualizer.experiments.models import Experiment
@@ -41,27 +45,24 @@ from visualizer.labs.clients import client_key
 from visualizer.labs.reruns import ROWS_MOST
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import hash_of, new_token
-from visualizer.setups.form import at_of, composed
-from visualizer.setups.reading import NO_FAILURE, Failure, Reading, read_text, values_from
+from visualizer.setups.reading import Failure, Reading, failure_of, read_text, values_from
 from visualizer.tasks.models import WAITING, TaskState
 from visualizer.tasks.owned import Quotas, check_waiting
 
 if TYPE_CHECKING:
     from simulator.experiments import Experiment as Planned
+    from simulator.set_ups import Beside
 
 RUNS = 20
 
 WHOLE_RATE = 10_000
-"""Messages per second up to which a set-up is run as it is, if that takes less than `WHOLE_CORE_S`."""
+"""Messages per second up to which a set-up is run as it is, if its runs have at most `WHOLE_MESSAGES`."""
 
-WHOLE_CORE_S = 500.0
-"""Most estimated seconds of one core for the twenty runs of a set-up up to `WHOLE_RATE`."""
+WHOLE_MESSAGES = 6_000_000
+"""Most messages that the twenty runs of a set-up up to `WHOLE_RATE` publish: some eight minutes of a core."""
 
-ANSWER_CORE_S = 60.0
-"""Most estimated seconds of one core for the twenty runs above `WHOLE_RATE`: half a minute of two cores."""
-
-ESTIMATED_RATE = 5_000
-"""Messages per second at which the time of a higher rate is estimated, so that this takes about a second."""
+PART_MESSAGES = 700_000
+"""Most messages that the twenty runs above `WHOLE_RATE` publish: about a minute of one core."""
 
 LEAST_RATE = 2_000
 """Messages per second to which a rate is reduced at most: below, a backlog fits into one receiver queue."""
@@ -78,9 +79,6 @@ KEPT = 200
 WAITING_MOST = 20
 """Most questions that wait on a site. A further one is refused and may be asked again."""
 
-SLOW_ACKS = {"slow_share": "1%", "slow_for": "500ms"}
-"""The slow acks that are tried beside a form that has none."""
-
 AS_ENTERED = "as-entered"
 
 SMALLER = (
@@ -96,15 +94,18 @@ CHANGED_COST = 2
 class Question:
     """A set-up to be answered: its scenario, the experiment's text, and what is tried beside it.
 
-    Its runs have 1/`factor` of its rate, and `run_text` is the scenario that they have.
+    `beside_says` begins the sentence about that. The runs have 1/`factor` of its rate: the scenario `run`,
+    whose text is `run_text`.
     """
 
     scenario: Scenario
     failure: Failure
     text: str
-    beside: str = ""
-    factor: int = 1
-    run_text: str = ""
+    beside: str
+    beside_says: str
+    factor: int
+    run: Scenario
+    run_text: str
 
     @property
     def load(self) -> Load | None:
@@ -117,19 +118,12 @@ def question_of(given: Mapping[str, Any]) -> Question:
     query, text = given.get("query"), given.get("yaml")
     if isinstance(query, str) and len(query) <= 2 * QUERY_MOST:
         values = values_from(dict(parse_qsl(query.lstrip("?"), keep_blank_values=True, max_num_fields=400)))
-        slow = bool(values["slow_share"].strip())
-        beside = {
-            **values,
-            "at": at_of(values),
-            **({"slow_share": "", "slow_for": ""} if slow else SLOW_ACKS),
-        }
-        texts = [_form_text(values), _form_text(beside)]
-        return _question(read_text(texts[0]), texts[1], "without-slow-acks" if slow else "with-slow-acks")
+        return _question(read_text(_form_text(values)), form_of(values).beside(values))
     if not isinstance(text, str):
         raise Refused(
             "bad-field", "yaml is not a text.", 'Send {"yaml": "format: 1…"} or {"query": "rate=…"}.'
         )
-    return _question(read_text(text), "", "")
+    return _question(read_text(text), None)
 
 
 QUERY_MOST = 20_000
@@ -140,34 +134,29 @@ def _form_text(values: Mapping[str, str]) -> str:
     return "".join(f"{line.text}\n" for line in composed(values))
 
 
-def _question(reading: Reading, beside_text: str, beside: str) -> Question:
+def _question(reading: Reading, tried: Beside | None) -> Question:
     if reading.scenario is None:
         raise Refused(
             "bad-scenario",
             f"The scenario has {problems_counted(len(reading.problems))}.",
             "Fix every problem listed and start again.",
         )
-    if reading.failure is None:
-        hint = (
-            "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, mode: crash}"
-            " or - {at: 30s, do: leader.crash, group: …}"
-        )
-        raise Refused("no-failure", NO_FAILURE, hint)
-    scenario = reading.scenario
+    scenario, beside = reading.scenario, "" if tried is None else tried.name
+    beside_text = "" if tried is None else _form_text(tried.values)
     texts = {AS_ENTERED: reading.text, **({beside: beside_text} if beside else {})}
-    tried = read_text(beside_text).scenario if beside else None
+    other = read_text(beside_text).scenario if beside else None
 
-    def text_at(factor: int) -> str:
-        if factor == 1:
-            return _experiment_text(scenario, texts)
-        parts = {f"{PART}{each}": _reduced_text(scenario, each) for each in (factor, 2 * factor)}
-        return _experiment_text(
-            scenario, parts | ({} if tried is None else {beside: _reduced_text(tried, factor)})
-        )
-
-    factor = _factor(scenario, bool(beside), text_at)
-    run_text = reading.text if factor == 1 else _reduced_text(scenario, factor)
-    return Question(scenario, reading.failure, text_at(factor), beside, factor, run_text)
+    factor = _factor(scenario)
+    run = scenario if factor == 1 else reduced(scenario, factor)
+    assert run is not None, "the factor is a possible one"
+    if factor > 1:
+        texts = {f"{PART}{factor}": run.canonical_text}
+        texts[f"{PART}{2 * factor}"] = _reduced_text(scenario, 2 * factor)
+        texts |= {} if other is None else {beside: _reduced_text(other, factor)}
+    run_text = reading.text if factor == 1 else run.canonical_text
+    text = _experiment_text(scenario, texts)
+    says = "" if tried is None else tried.says
+    return Question(scenario, failure_of(scenario), text, beside, says, factor, run, run_text)
 
 
 def _experiment_text(scenario: Scenario, texts: Mapping[str, str]) -> str:
@@ -195,22 +184,24 @@ def _reduced_text(scenario: Scenario, factor: int) -> str:
     return "" if found is None else found.canonical_text
 
 
-def _factor(scenario: Scenario, beside: bool, text_at: Callable[[int], str]) -> int:
+def _factor(scenario: Scenario) -> int:
     """By what the rate is divided: the least power of two with which the twenty runs are short enough.
 
-    The time is estimated at about `ESTIMATED_RATE` and is nearly proportional to the rate.
+    It depends on the scenario alone, so that a question has one answer on every machine. The messages of
+    a run are nearly proportional to its rate, and so is the time that it takes.
     """
-    load = load_of(scenario)
-    if load is None:
+    load, messages = load_of(scenario), messages_of(scenario)
+    if load is None or messages is None:
         return 1
-    rate, above = load.rate, load.rate > WHOLE_RATE
-    possible = [1]
-    while rate / (2 * possible[-1]) >= LEAST_RATE and reduced(scenario, 4 * possible[-1]) is not None:
-        possible.append(2 * possible[-1])
-    tried = next((each for each in possible if rate / each <= ESTIMATED_RATE or not above), possible[-1])
-    core_s = tried * read_experiment(text_at(tried)).cost.core_s * _share(beside, tried)
-    most_s = ANSWER_CORE_S if above else WHOLE_CORE_S
-    return next((each for each in possible if core_s / each <= most_s), possible[-1])
+    most = WHOLE_MESSAGES if load.rate <= WHOLE_RATE else PART_MESSAGES
+    factor = 1
+    while (
+        RUNS * messages > most * factor
+        and load.rate / (2 * factor) >= LEAST_RATE
+        and reduced(scenario, 4 * factor) is not None  # it is run at half of that rate, too
+    ):
+        factor *= 2
+    return factor
 
 
 def _share(beside: bool, factor: int) -> float:
@@ -266,7 +257,7 @@ def size_of(question: Question) -> dict[str, Any]:
     if rows > ROWS_MAX:
         words = f"A run has about {rows:,.0f} rows, of at most {ROWS_MAX:,}."
         raise Refused("too-large", words, _smaller(question, ROWS_MAX / rows))
-    changed_runs = CHANGED_COST * len(variants(question.scenario, [])) if rows <= ROWS_MOST else 0
+    changed_runs = CHANGED_COST * len(variants(question.run, [])) if rows <= ROWS_MOST else 0
     return {
         "runs": RUNS,
         "factor": question.factor,
@@ -334,11 +325,16 @@ def _asked(question: Question) -> dict[str, Any]:
         "to": failure.target,
         "mode": failure.mode,
         "fault": failure.fault,
+        "begins": failure.begins,
         "at_us": failure.at_us,
         "period_us": later[1] * RUNS,  # 0: the runs have no phases
+        "period_says": period_says(question.scenario),
+        "assumed": assumed(question.scenario),
+        "readers": "consumers" if question.load is None else question.load.readers,
         "until_us": question.scenario.until_us,
         "points": [one.values.get("scenario", "") for one in experiment.points],
         "beside": question.beside,
+        "beside_says": question.beside_says,
         "yaml": question.run_text,
         "runs": runs,
     }

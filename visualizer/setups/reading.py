@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator import Scenario, ScenarioError
-from simulator.experiments import first_fault
+from simulator import Scenario, ScenarioError, format_duration
+from simulator.experiments import first_fault, happening
+from simulator.set_ups import FORMS, Field, Form, Line, form_of, number
 from visualizer.labs.definitions import YAML_LIMIT, read_scenario
 from visualizer.live.wire import Refused
 from visualizer.pages.scenario_reading import problem_of, read_in_turn
-from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
 
 NO_FAILURE = (
-    "This scenario has no command, so nothing goes wrong in it. Add a fault to commands, such as "
-    "subscription.fail-over or leader.crash, or vary its settings under Experiments."
+    "This scenario has no command, so its runs differ only by their seeds. Add a fault to commands, such as "
+    "subscription.fail-over or leader.crash, to see what it costs."
 )
 
 
@@ -28,7 +28,8 @@ class Failure:
     """What the answer is about: a scenario's first fail-over, or else its first fault.
 
     A `fault` is the command with its names, such as `leader.crash meters`; it is empty for a fail-over, which
-    has a source, a target and a mode.
+    has a source, a target and a mode, and where there is no command. `begins` is the beginning of a sentence
+    about what it costs, such as "If node n1 crashes".
     """
 
     at_us: int
@@ -36,6 +37,7 @@ class Failure:
     target: str = ""
     mode: str = ""
     fault: str = ""
+    begins: str = "In this scenario"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +53,22 @@ class Reading:
         return None if self.scenario is None else failure_of(self.scenario)
 
 
-def failure_of(scenario: Scenario) -> Failure | None:
+def failure_of(scenario: Scenario) -> Failure:
+    """What a scenario is asked about."""
     planned = [command for command in scenario.commands if command.do == "subscription.fail-over"]
     if planned:
         first = min(planned, key=lambda command: command.at_us)
-        given = first.arguments
-        return Failure(first.at_us, given["from"], given["to"], given["mode"])
+        source, target, mode = (first.arguments[name] for name in ("from", "to", "mode"))
+        begins = f"If consumers move from {source} to {target} ({mode})"
+        if mode == "crash":
+            begins = f"If {source} goes down"
+        return Failure(first.at_us, source, target, mode, begins=begins)
     earliest = min(scenario.commands, key=lambda command: command.at_us, default=None)
     fault = first_fault(scenario) or earliest
     if fault is None:
-        return None
+        return Failure(0)
     names = [value for value in fault.arguments.values() if isinstance(value, str)]
-    return Failure(fault.at_us, fault=" ".join([fault.do, *names]))
+    return Failure(fault.at_us, fault=" ".join([fault.do, *names]), begins=happening(scenario))
 
 
 def read_text(text: str) -> Reading:
@@ -85,10 +91,11 @@ def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
 
     Each problem of the result has its `field`.
     """
-    lines = composed(values)
+    form = form_of(values)
+    lines = form.composed(values)
     reading = read_text("".join(f"{line.text}\n" for line in lines))
     problems = [{**problem, "field": _field_of(problem, lines)} for problem in reading.problems]
-    return lines, Reading(reading.text, reading.scenario, _in_words_of_the_form(problems, values))
+    return lines, Reading(reading.text, reading.scenario, _in_words_of_the_form(problems, form, values))
 
 
 def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:
@@ -96,33 +103,61 @@ def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:
     return lines[line - 1].field_at(problem["column"]) if line is not None and line <= len(lines) else ""
 
 
-def _in_words_of_the_form(problems: list[dict[str, Any]], values: Mapping[str, str]) -> list[dict[str, Any]]:
+def _in_words_of_the_form(
+    problems: list[dict[str, Any]], form: Form, values: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """The problems in the form's words, each once per field.
 
-    The number of consumers is a field of the form only, since the format lists consumers one by one.
+    The number of consumers, nodes or clients is a field of the form only, since the format lists each.
     """
+    counted = {one.counted: one for one in form.fields if one.counted}
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for problem in problems:
-        if problem["path"] == "consumers":
-            problem = {**problem, **_consumers_in_words(values["consumers"], problem)}
+        if problem["path"] in counted:
+            field = counted[problem["path"]]
+            problem = {**problem, "field": field.name, **_count_in_words(field, values[field.name], problem)}
         found.setdefault((problem["field"], problem["message"]), problem)
     return list(found.values())
 
 
-def _consumers_in_words(typed: str, problem: dict[str, Any]) -> dict[str, str]:
-    if number_of_consumers({"consumers": typed}) is None:
+def _count_in_words(field: Field, typed: str, problem: dict[str, Any]) -> dict[str, str]:
+    count = number(typed)
+    if count is None:
         return {"message": f'"{typed}" is not a whole number', "hint": "write how many, such as 2"}
-    return (
-        {"message": f"{typed} consumers are too many", "hint": problem["hint"]}
-        if int(typed) >= CONSUMERS_READ
-        else {}
-    )
+    what = "clients" if field.counted == "sessions" else field.counted
+    return {"message": f"{typed} {what} are too many", "hint": problem["hint"]} if count > 1 else {}
 
 
 def values_from(given: Mapping[str, str]) -> dict[str, str]:
-    """The form's values from an address (`visualizer.setups.form.completed`)."""
-    return completed({name: value[:_LONGEST_VALUE] for name, value in given.items()})
+    """The form's values from an address (`Form.completed`)."""
+    form = form_of(given)
+    return form.completed({name: value[:_LONGEST_VALUE] for name, value in given.items()})
 
 
 _LONGEST_VALUE = 2_000
 """Most characters of one field that are read. Seventeen names of regions have a few hundred."""
+
+
+def described(reading: Reading) -> dict[str, Any]:
+    """The loader's result as pages have it: problems, or the title, the failure and what is said of it."""
+    scenario, failure = reading.scenario, reading.failure
+    if scenario is None or failure is None:
+        none = {"title": "", "failure": None, "no_failure": "", "validity": "", "compared": False}
+        return {"problems": reading.problems, **none}
+    form = next((one for one in FORMS if one.name == scenario.protocol), None)
+    asked = {
+        "from": failure.source,
+        "to": failure.target,
+        "mode": failure.mode,
+        "fault": failure.fault,
+        "begins": failure.begins,
+        "at": format_duration(failure.at_us),
+    }
+    return {
+        "problems": reading.problems,
+        "title": scenario.title,
+        "failure": asked,
+        "no_failure": "" if scenario.commands else NO_FAILURE,
+        "validity": "" if form is None else form.validity,
+        "compared": form is not None and form.compared,
+    }

@@ -6,7 +6,6 @@ stored.
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 from django.conf import settings
@@ -15,15 +14,12 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from simulator import format_duration
-from visualizer.fidelity.views import COMPARED_RATES
+from simulator.set_ups import FORMS, NAMES, form_of, grouped
 from visualizer.live.wire import Refused, json_object
-from visualizer.questions.questions import refusal
-from visualizer.setups.form import regions_of, round_trip_name
-from visualizer.setups.groups import grouped
+from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.setups.question import RUNS, ask, question_of, size_of
-from visualizer.setups.reading import NO_FAILURE, Reading, read_form, read_text, values_from
-from visualizer.tasks.posts import NO_STORE, posts
+from visualizer.setups.reading import described, read_form, read_text, values_from
+from visualizer.tasks.posts import posts
 
 
 @require_safe
@@ -33,14 +29,16 @@ def set_up_page(request: HttpRequest) -> HttpResponse:
         lines, reading = read_form(values)
     except Refused as refused:
         return refusal(refused)
+    form = form_of(values)
     content = {
-        "groups": grouped(values, reading.problems),
+        "forms": [{"title": one.title, "name": one.name, "chosen": one is form} for one in FORMS],
+        "system": "" if form is FORMS[0] else form.name,
+        "groups": grouped(form, values, reading.problems),
         "lines": [line.pieces for line in lines],
         "yaml": reading.text,
         "problems": reading.problems,
-        "reading": _answer(reading),
+        "reading": described(reading),
         "runs": RUNS,
-        "compared": "{} to {}".format(*COMPARED_RATES),
     }
     return render(request, "visualizer/set_up.html", content)
 
@@ -53,21 +51,19 @@ def scenario_of_form(request: HttpRequest) -> HttpResponse:
         lines, reading = read_form(values)
     except Refused as refused:
         return refusal(refused)
-    regions = list(dict.fromkeys(regions_of(values)))
-    pairs = [
-        {"name": (name := round_trip_name(*pair)), "between": pair, "value": values[name]}
-        for pair in combinations(regions, 2)
-    ]
+    form = form_of(values)
     answer = {
-        **_answer(reading),
+        **described(reading),
         "yaml": reading.text,
         "lines": [line.pieces for line in lines],
-        "regions": regions,
-        "pairs": pairs,
-        "from": values["from"],
-        "to": values["to"],
+        "names": form.names(values),
+        "named": {one.name: values[one.name] for one in form.fields if one.choices is NAMES},
+        "pairs": [
+            {"name": field.name, "between": between, "value": values[field.name], "default": field.default}
+            for field, between in form.pairs(values)
+        ],
     }
-    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+    return JsonResponse(answer, headers=NO_STORE)
 
 
 @csrf_exempt  # changes nothing; a POST because a text is too long for an address
@@ -81,7 +77,7 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
         reading = read_text(text)
     except Refused as refused:
         return refusal(refused)
-    return JsonResponse(_answer(reading), headers={"Cache-Control": "no-store"})
+    return JsonResponse(described(reading), headers=NO_STORE)
 
 
 @posts('{"yaml": "format: 1…"}')
@@ -102,26 +98,3 @@ def answer_of(request: HttpRequest, given: dict[str, Any]) -> HttpResponse:
     """Begin the runs that answer a set-up: {query} or {yaml} → 201 {id, token, url, asked, size}."""
     made = ask(question_of(given), f"{request.scheme}://{request.get_host()}"[:300])
     return JsonResponse(made, status=201, headers=NO_STORE)
-
-
-def _answer(reading: Reading) -> dict[str, Any]:
-    """The loader's result: problems, or the scenario's title and the failure that it plans."""
-    failure = reading.failure
-    asked = (
-        failure
-        and reading.scenario
-        and {
-            "from": failure.source,
-            "to": failure.target,
-            "mode": failure.mode,
-            "fault": failure.fault,
-            "at": format_duration(failure.at_us),
-        }
-    )
-    missing = NO_FAILURE if reading.scenario is not None and failure is None else ""
-    return {
-        "problems": reading.problems,
-        "title": reading.scenario.title if reading.scenario else "",
-        "failure": asked,
-        "no_failure": missing,
-    }

@@ -79,7 +79,7 @@ async def trace_file(request: HttpRequest, lab_id: str, kind: str) -> HttpRespon
     head = json.loads(await current_hub().ask(lab_id, "trace-head"))
     if head["rows"] > TRACE_ROWS_MAX:
         raise Refused(
-            "too-many",
+            "too-large",
             f"The run has {head['rows']:,} rows; a download has at most {TRACE_ROWS_MAX:,}.",
             f"Seek to an earlier instant, or write it with: python manage.py simulate … --trace run.{kind}",
         )

@@ -14,11 +14,6 @@ from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, json_object
 from visualizer.questions.questions import refusal
 
-STATUS = {"not-owner": 403, "foreign-origin": 403, "not-over": 409, "too-large": 413, "too-many": 429}
-"""HTTP status of a refusal's code where it differs from that of a question to a lab."""
-
-NO_STORE = {"Cache-Control": "no-store"}
-
 View = Callable[..., HttpResponse]
 
 
@@ -38,7 +33,7 @@ def posts(example: str) -> Callable[[View], View]:
                 check_origin(request)
                 return view(request, _given(request, example), **arguments)
             except Refused as refused:
-                return refused_answer(refused)
+                return refusal(refused)
 
         return posting
 
@@ -49,11 +44,6 @@ def check_origin(request: HttpRequest) -> None:
     """Raise Refused for a POST of another site's page."""
     if not may_post(request):
         raise Refused("foreign-origin", "This page belongs to another site.", "Use this site's own pages.")
-
-
-def refused_answer(refused: Refused) -> HttpResponse:
-    """The answer to a refused request about a task."""
-    return refusal(refused, status=STATUS.get(refused.code))
 
 
 def _given(request: HttpRequest, example: str) -> dict[str, Any]:

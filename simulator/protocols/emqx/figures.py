@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pyroaring import BitMap
 
 from simulator.log.ranges import runs
-from simulator.protocols.emqx.protocol import GONE, GRANTED, UNSUBSCRIBING
+from simulator.protocols.emqx.protocol import END, GONE, GRANTED, UNSUBSCRIBING
 from simulator.protocols.emqx.verdicts.groups import percentiles
 from simulator.trace.registry import NULL
 
@@ -40,8 +40,9 @@ class Totals(NamedTuple):
 class StreamFigures:
     """The figures of one stream in one group.
 
-    `open` is the instant since which each reader reads. `latest` is the lease granted last, `latest_end_us`
-    when it ended.
+    `open` is the instant since which each reader reads, `reading` where it began and what its client got
+    since. `latest` is the lease granted last, `latest_end_us` when it ended. `position` is that of the latest
+    leader.
     """
 
     __slots__ = (
@@ -56,6 +57,8 @@ class StreamFigures:
         "delivered",
         "acknowledged",
         "repeated",
+        "position",
+        "reading",
     )
 
     def __init__(self) -> None:
@@ -69,6 +72,8 @@ class StreamFigures:
         self.latest_end_us: int | None = None
         self.delivered, self.acknowledged = BitMap(), BitMap()
         self.repeated = BitMap()  # delivered after an acknowledgement: the duplicates
+        self.position = 0
+        self.reading: dict[Reader, tuple[int, BitMap]] = {}
 
     @property
     def clients(self) -> int:
@@ -96,13 +101,32 @@ class StreamFigures:
         passed = self._passed(now)
         return passed._replace(pairs=passed.pairs + open_pairs)
 
-    def granted(self, now: int, who: Reader) -> int | None:
+    def pending_repeats(self) -> int:
+        """How many messages may still be delivered again, to the readers or to the next one."""
+        if self.found_us is None or self.done is not None:
+            return 0
+        if not self.reading:
+            return self._delivered_from(self.position)
+        if len(self.reading) == 1:  # the usual case
+            [(position, mine)] = self.reading.values()
+            return self._delivered_from(position) - len(mine)
+        left, after = BitMap(), len(self.delivered) and self.delivered.max() + 1
+        for position, mine in self.reading.values():
+            left |= (self.delivered & BitMap(range(position, max(position, after)))) - mine
+        return len(left)
+
+    def _delivered_from(self, position: int) -> int:
+        after = len(self.delivered) and self.delivered.max() + 1
+        return self.delivered.range_cardinality(position, after) if position < after else 0
+
+    def granted(self, now: int, who: Reader, position: int) -> int | None:
         """Begin a lease; returns how long the stream had no reader if another client had it before."""
         gap = None
         if self.latest is not None and self.latest[0] != who[0]:
             gap = 0 if self.latest_end_us is None else max(0, now - self.latest_end_us)
         self._advance(now)
         self.open[who] = now
+        self.reading[who] = (position, BitMap())
         self.latest, self.latest_end_us = who, None
         return gap
 
@@ -112,13 +136,15 @@ class StreamFigures:
             return
         self._advance(now)
         since = self.open.pop(who)
+        del self.reading[who]
         found = sum(max(since, other) < now and whom[0] != who[0] for whom, other in self.open.items())
         self.totals = self.totals._replace(pairs=self.totals.pairs + found)
         if self.latest == who:
             self.latest_end_us = now
 
-    def found(self, now: int) -> None:
+    def found(self, now: int, position: int) -> None:
         """Record that a leader adds the stream, for the first time or again."""
+        self.position = position
         self.found_us = now if self.found_us is None else self.found_us
         self.done = None
 
@@ -155,8 +181,11 @@ class GroupFigures:
     def stream(self, name: str) -> StreamFigures:
         return self.streams.setdefault(name, StreamFigures())
 
-    def deliver(self, stream: str, offset: int) -> None:
+    def deliver(self, client: str, stream: str, offset: int) -> None:
         one = self.stream(stream)
+        for (who, _number), (position, mine) in one.reading.items():
+            if who == client and offset >= position:
+                mine.add(offset)
         if offset in one.acknowledged:
             self.duplicates += 1
             one.repeated.add(offset)
@@ -173,6 +202,7 @@ class GroupFigures:
         return {
             "duplicates": self.duplicates,
             "redeliveries": self.redeliveries,
+            "pending_repeats": sum(one.pending_repeats() for one in found),
             "handovers": len(self.gaps_us),
             "handover_us": percentiles(self.gaps_us),
             "unowned_us": sum(
@@ -208,11 +238,11 @@ class Figures:
             [] if one is None else [[low, high + 1] for low, high in runs(one.repeated)[-MARKED_RANGES_MAX:]]
         )
 
-    def deliver(self, group: str, stream: str, offset: int) -> None:
+    def deliver(self, group: str, client: str, stream: str, offset: int) -> None:
         """Count a message delivered to a client."""
         one = self.groups.get(group)
         if one is not None:
-            one.deliver(stream, offset)
+            one.deliver(client, stream, offset)
 
     def acknowledge(self, group: str, stream: str, offset: int) -> None:
         """Record that a client acknowledged a message."""
@@ -230,8 +260,15 @@ class Figures:
             if stream.done is None:
                 stream.finish(now)
 
-    def stream_found(self, now: int, _node: str, group: str, stream: str, *_rest: int) -> None:
-        self.groups[group].stream(stream).found(now)
+    def stream_found(
+        self, now: int, _node: str, group: str, stream: str, position: int, _leader: int
+    ) -> None:
+        self.groups[group].stream(stream).found(now, position)
+
+    def progress_loaded(
+        self, _now: int, _node: str, group: str, stream: str, position: int, _leader: int
+    ) -> None:
+        self.groups[group].stream(stream).position = END if position == NULL else position
 
     def progress_saved(
         self,
@@ -244,8 +281,10 @@ class Figures:
         position: int,
         _leader: int,
     ) -> None:
+        one = self.groups[group].stream(stream)
+        one.position = END if position == NULL else position
         if position == NULL:
-            self.groups[group].stream(stream).finish(now)
+            one.finish(now)
 
     def lease_changed(
         self,
@@ -255,7 +294,7 @@ class Figures:
         session: str,
         stream: str,
         number: int,
-        _at: int,
+        position: int,
         state: str,
         _leader: int,
     ) -> None:
@@ -263,7 +302,8 @@ class Figures:
         if state != GRANTED:
             one.stream(stream).released(now, (session, number))
             return
-        gap = one.stream(stream).granted(now, (session, number))
+        position = END if position == NULL else position
+        gap = one.stream(stream).granted(now, (session, number), position)
         if gap is not None:
             insort(one.gaps_us, gap)
 
@@ -282,6 +322,7 @@ READS: dict[str, Callable[..., None]] = {
     "group.declared": Figures.declared,
     "group.destroyed": Figures.destroyed,
     "stream.found": Figures.stream_found,
+    "progress.loaded": Figures.progress_loaded,
     "progress.saved": Figures.progress_saved,
     "lease.changed": Figures.lease_changed,
     "borrower.changed": Figures.borrower_changed,

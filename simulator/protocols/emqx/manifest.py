@@ -3,6 +3,7 @@
 from simulator.checks.knowledge import NoKnowledge
 from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
 from simulator.protocols.emqx.scenario import families
+from simulator.protocols.emqx.set_up_form import FORM
 from simulator.protocols.emqx.stability import tables
 from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
 from simulator.protocols.emqx.stories.queries import STORIES
@@ -39,4 +40,5 @@ MANIFEST = Manifest(
     stories=STORIES,
     terms=TERMS,
     causes=tuple(GROUP_CAUSES.values()),
+    form=FORM,
 )

@@ -298,7 +298,7 @@ class Session:
         stream = self.system.storage.streams[reading.stream]
         stored_seq = stream.stored_seqs[offset]
         if reading.group is not None:
-            self.system.figures.deliver(reading.group, reading.stream, offset)
+            self.system.figures.deliver(reading.group, self.name, reading.stream, offset)
         dup = offset < reading.sent  # update_dup and process_batch of emqx_persistent_session_ds
         reading.sent = max(reading.sent, offset + 1)
         seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(dup), stored_seq)

@@ -18,6 +18,7 @@ from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.recorded.playing import with_recordings
 from simulator.protocols.pulsar.scenario import families
+from simulator.protocols.pulsar.set_up_form import FORM
 from simulator.protocols.pulsar.stories.steps import STORIES
 from simulator.protocols.pulsar.stories.words import cause_definitions
 from simulator.protocols.pulsar.summary_sections import sections
@@ -89,6 +90,7 @@ SIMULATED = Manifest(
     stories=STORIES,
     terms=TERMS,
     causes=cause_definitions(),
+    form=FORM,
 )
 
 MANIFEST = with_recordings(SIMULATED)

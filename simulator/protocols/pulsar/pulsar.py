@@ -16,7 +16,9 @@ from simulator.protocols.pulsar.creation.schemas import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.snapshots.names import SnapshotNames
+from simulator.protocols.pulsar.snapshots.rules import OPTION, rule_of
 from simulator.protocols.pulsar.storage.messages import MessageTable
+from simulator.scenarios.rule_files import BUILT_IN
 from simulator.system.system import System
 from simulator.trace.trace import Trace
 
@@ -74,11 +76,14 @@ class Pulsar(System):
         "blue_green",
         "directory",
         "synchronised",
+        "rule",
     )
     shared_types = (MessageTable, MarkerTable)
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
+        self.rule = rule_of(self.option(OPTION))
+        self.compares_replays = self.option(OPTION) != BUILT_IN
         self.messages = MessageTable()
         self.fan_out: FanOut  # created by `system.build`
         self.message_count = 0

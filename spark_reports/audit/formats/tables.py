@@ -210,7 +210,12 @@ def read_text(
 ) -> DataFrame:
     """Rows of text files by the mapping's pattern; its groups are the columns."""
     scan = LineScan(mapping.pattern, BEFORE_A_LINE, NO_LINE)
-    found = all_lines(spark, files, expanded_mib).mapInArrow(scan, scan.schema)
+    lines = (
+        _fields_of(json_rows(spark, files, expanded_mib), mapping.fields)
+        if mapping.fields
+        else all_lines(spark, files, expanded_mib)
+    )
+    found = lines.mapInArrow(scan, scan.schema)
     groups = dict(zip(scan.groups, scan.columns))
     return found.select(
         *_canonical(mapping, mapping.columns, lambda name: F.col(groups[name])),
@@ -218,6 +223,14 @@ def read_text(
         "file",
         F.col("problem").alias("corrupt"),
     )
+
+
+def _fields_of(rows: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The values of the fields in each row's JSON, separated by tabs; a row without JSON stays as it is."""
+    found = from_json_text(rows, "value", sorted(set(names)))
+    texts = [F.regexp_replace(F.coalesce(found.values[name], F.lit("")), r"[\t\r\n]", " ") for name in names]
+    line = F.when(found.corrupt.isNull(), F.concat_ws("\t", *texts)).otherwise(F.col("value"))
+    return found.rows.select(line.alias("value"), "file")
 
 
 def read_parquet(

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 from pyspark.sql.window import Window
 
 from spark_reports.audit.columns import ACK, DELIVER, PUBLISH, PUBLISH_UNKNOWN
+from spark_reports.audit.errors import AuditError
 from spark_reports.audit.inputs import InputFile, text_lines
 from spark_reports.audit.mapping import Mapping
 
@@ -35,6 +36,29 @@ RANGE_MOST = 1_000_000
 
 _ONE = {"topic": StringType(), "partition": StringType(), "offset": LongType()}
 _RANGE = {**_ONE, "count": LongType(), "minOffset": LongType(), "maxOffset": LongType()}
+
+
+def check_records(spark: SparkSession, files: Sequence[InputFile], expanded_mib: int, most: int) -> None:
+    """Raise AuditError when the ranges of offsets in these files stand for more than so many records.
+
+    They are counted as Spark reads them, so no way of writing a range evades the limit.
+    """
+    lines = text_lines(spark, files, expanded_mib).select(F.from_json("value", _LINE).alias("row"))
+    ranges = lines.filter("row.name = 'records_consumed'").select(F.explode("row.partitions").alias("one"))
+    each = F.col("one.maxOffset") - F.col("one.minOffset") + 1
+    found = ranges.filter(_is_whole()).agg(F.sum(each)).first()
+    records = int(found[0] or 0) if found is not None else 0
+    if records > most:
+        raise AuditError(
+            f"the ranges of records_consumed stand for {records:,} records, and at most {most:,} are "
+            f"counted; audit fewer files at a time"
+        )
+
+
+def _is_whole() -> Column:
+    """Whether a range is one that `_ranges` takes."""
+    first, last = F.col("one.minOffset"), F.col("one.maxOffset")
+    return (last >= first) & (last - first < RANGE_MOST)
 
 
 def _struct(fields: dict) -> StructType:
@@ -109,10 +133,7 @@ def _ranges(lines: DataFrame) -> DataFrame:
     ranges = lines.filter("name = 'records_consumed'").select(
         "timestamp", "consumer", "line", "file", F.explode("partitions").alias("one")
     )
-    whole = (F.col("one.maxOffset") >= F.col("one.minOffset")) & (
-        F.col("one.maxOffset") - F.col("one.minOffset") < RANGE_MOST
-    )
-    return ranges.filter(whole).select(
+    return ranges.filter(_is_whole()).select(
         F.col("timestamp").alias("ts"),
         F.lit(DELIVER).alias("kind"),
         F.col("one.topic").alias("topic"),

@@ -24,6 +24,8 @@ OF_STREAMS = ("unowned_us", "handovers", "two_readers", "two_readers_us")
 OF_MESSAGES = ("published", "delivered", "acknowledged", "lost", "lost_qos0", "waiting")
 OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
 
+PENDING = "pending_repeats"
+
 
 class GroupCounting(Steps):
     """One counting over the rows of any number of runs; `scenarios` by run.
@@ -81,6 +83,8 @@ class GroupCounting(Steps):
             histories, self.shared, from_rows(self.spark, qualities, QUALITIES), lightly
         ).collect()
         self.verdict_figures = deliveries.verdict_figures(self.judged).collect()
+        reading = self.local(leases.reading(self.leases))
+        self.pending_figures = deliveries.pending_repeats(self.judged, self.shared, reading).collect()
         self.reordered = self.keep(deliveries.reordered(self.judged, self.rows))
         self.reordered_figures = (
             self.reordered.groupBy(*leases.GROUP).agg(F.count("*").alias("reordered")).collect()
@@ -103,7 +107,9 @@ class GroupCounting(Steps):
         shown: dict[tuple[int, str], dict[str, Any]] = {
             key: {
                 "streams": 0,
-                **dict.fromkeys((*OF_CLIENTS, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
+                **dict.fromkeys(
+                    (*OF_CLIENTS, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered", PENDING), 0
+                ),
                 "by_cause": dict.fromkeys(causes.CAUSES, 0),
                 "handover_us": dict.fromkeys(("p50", "p95", "max")),
             }
@@ -114,6 +120,7 @@ class GroupCounting(Steps):
             (self.message_figures, OF_MESSAGES),
             (self.verdict_figures, OF_VERDICTS),
             (self.reordered_figures, ("reordered",)),
+            (self.pending_figures, (PENDING,)),
         ):
             for row in rows:
                 if (row.run, row.group) in shown:

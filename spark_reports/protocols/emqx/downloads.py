@@ -19,8 +19,10 @@ def csv_lines(run: dict[str, Any]) -> list[dict[str, Any]]:
 def result_lines(run: dict[str, Any]) -> list[str]:
     """One line per group for the terminal."""
     return [
-        f"{run['scenario']}: {group['name']}: {group['duplicates']} duplicate deliveries, "
-        f"{group['redeliveries']} redelivered, {group['lost']} lost"
+        f"{run['scenario']}: {group['name']}: {'at least ' if group['pending_repeats'] else ''}"
+        f"{group['duplicates']} duplicate deliveries, {group['redeliveries']} redelivered, "
+        f"{group['lost']} lost"
+        f"{', still delivering at the end' if group['pending_repeats'] else ''}"
         for group in run["groups"]
     ]
 

@@ -32,7 +32,8 @@ class GroupPart:
         return self._counting
 
     def steps(self) -> list[tuple[str, Callable[[], None]]]:
-        """The names and functions of the steps."""
+        """The names and functions of the steps, without those that have nothing to do."""
+        compare = [("running the groups with one change at a time", self._compare)]
         return [
             ("reading the traces of groups", self._read),
             ("finding streams and leases", lambda: self.counting.find_streams()),
@@ -43,7 +44,7 @@ class GroupPart:
                 "following single messages of the groups",
                 lambda: groups.add_stories(self.spark, self.shown_groups, self.counting),
             ),
-            ("running the groups with one change at a time", self._compare),
+            *(compare if self.job.changed else []),
         ]
 
     def release(self) -> None:

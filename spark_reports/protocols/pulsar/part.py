@@ -43,6 +43,9 @@ class FailoverPart:
     def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
         self.job, self.spark, self.inputs = job, job.spark, inputs
         self._counting: Counting | None = None
+        self.own = [entry.run for entry in inputs]
+        self.scenarios = scenarios_of(inputs)
+        self.compares = comparison.wanted(inputs, self.scenarios, job.compare)
 
     @property
     def counting(self) -> Counting:
@@ -51,9 +54,13 @@ class FailoverPart:
         return self._counting
 
     def steps(self) -> list[Step | Lanes]:
-        """The names and functions of the steps."""
+        """The names and functions of the steps, without those that have nothing to do."""
+        losses: Step = ("finding losses and unreplicated messages", lambda: self.counting.settle_messages())
+        run_changed: list[Step] = [("running it with one change at a time", self._run_changed)]
+        compare: list[Step] = [("comparing the runs with one change", self._compare)]
+        run_strategies: list[Step] = [("running the scenario under each strategy", self._run_strategies)]
         return [
-            ("running the scenario under each strategy", self._run_strategies),
+            *(run_strategies if self.compares else []),
             ("reading the traces", self._read),
             ("finding the failovers", lambda: self.counting.find_failovers()),
             [
@@ -61,10 +68,7 @@ class FailoverPart:
                     ("judging every delivery", lambda: self.counting.judge_deliveries()),
                     ("explaining every duplicate", lambda: self.counting.find_causes()),
                 ],
-                [
-                    ("finding losses and unreplicated messages", lambda: self.counting.settle_messages()),
-                    ("running it with one change at a time", self._run_changed),
-                ],
+                [losses, *(run_changed if self.job.changed else [])],
             ],
             ("counting by subscription and consumer", self._count_clients),
             [
@@ -74,7 +78,7 @@ class FailoverPart:
                 ],
                 [("counting snapshots and markers", self._look_at_protocol)],
             ],
-            ("comparing the runs with one change", self._compare),
+            *(compare if self.job.changed else []),
         ]
 
     def release(self) -> None:
@@ -90,11 +94,9 @@ class FailoverPart:
 
     def _run_strategies(self) -> None:
         """Add the traces of the run under each strategy, which are counted together with the report's own."""
-        self.own = [entry.run for entry in self.inputs]
-        if comparison.wanted(self.inputs, scenarios_of(self.inputs), self.job.compare):
-            self.inputs += comparison.write_traces(
-                self.inputs[0], self.job.out / comparison.FOLDER, self.job.go_on
-            )
+        self.inputs += comparison.write_traces(
+            self.inputs[0], self.job.out / comparison.FOLDER, self.job.go_on
+        )
         self.scenarios = scenarios_of(self.inputs)
 
     def _read(self) -> None:
@@ -230,8 +232,7 @@ class FailoverPart:
         """Run those runs again whose failovers are described in full."""
         by_run = {entry.run: entry.meta for entry in self.inputs}
         failovers = Counter(row.run for row in self.counting.failover_rows)
-        most = assemble.DETAILED_MOST if self.job.changed else 0
-        numbers = [run for run in self.own for _ in range(failovers[run])][:most]
+        numbers = [run for run in self.own for _ in range(failovers[run])][: assemble.DETAILED_MOST]
         self.changed = {run: what_if.compare(by_run[run], self.job.go_on) for run in dict.fromkeys(numbers)}
 
     def _compare(self) -> None:

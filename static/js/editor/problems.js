@@ -32,23 +32,40 @@ export function nextProblem(problems, line, column, step) {
   return ordered.find(after) ?? ordered[0] ?? null;
 }
 
+/** @param {Problem} problem @returns {string | null} the name that the server proposes instead of the one at the problem's place */
+export const proposalOf = ({ line, hint }) => (line ? (/^did you mean (\S+)\?$/.exec(hint)?.[1] ?? null) : null);
+
 /**
- * Writes the list of problems. Each is a button that leads to its place.
- * @param {Document} document @param {{heading: HTMLElement, list: HTMLElement, status: HTMLElement}} parts
- * @param {Problem[]} problems @param {number} count @param {(problem: Problem) => void} goTo
+ * A text with a problem's word replaced by the proposal.
+ * @param {string} text @param {Problem} problem @param {string} proposal
  */
-export function writeProblems(document, { heading, list, status }, problems, count, goTo) {
+export function withProposal(text, { line, column }, proposal) {
+  const lines = text.split("\n");
+  const at = lines[line - 1] ?? "";
+  const word = /^[^\s,:{}[\]"'#]+/.exec(at.slice(column - 1))?.[0] ?? "";
+  lines[line - 1] = at.slice(0, column - 1) + proposal + at.slice(column - 1 + word.length);
+  return lines.join("\n");
+}
+
+/**
+ * Writes the list of problems. Each is a button that leads to its place; where the server proposes a name, another one takes it.
+ * @param {Document} document @param {{heading: HTMLElement, list: HTMLElement, status: HTMLElement}} parts
+ * @param {Problem[]} problems @param {number} count @param {{goTo: (problem: Problem) => void, take: (problem: Problem, proposal: string) => void}} on
+ */
+export function writeProblems(document, { heading, list, status }, problems, count, on) {
   setText(heading, count ? counted(count, "problem") : "No problems");
   setText(status, announcement(problems, count));
   const focused = [...list.children].findIndex((one) => one.contains(document.activeElement));
-  list.replaceChildren(...problems.map((problem) => item(document, problem, goTo)));
+  list.replaceChildren(...problems.map((problem) => item(document, problem, on)));
   const buttons = list.querySelectorAll("button");
   if (focused >= 0 && buttons.length) buttons[Math.min(focused, buttons.length - 1)].focus();
 }
 
-function item(document, problem, goTo) {
+function item(document, problem, { goTo, take }) {
   const words = wordsOfProblem(problem);
   if (!problem.line) return element(document, "li", { text: words });
   const place = element(document, "b", { text: placeOfProblem(problem) });
-  return element(document, "li", {}, [element(document, "button", { type: "button", onclick: () => goTo(problem) }, [place, ` ${words}`])]);
+  const proposal = proposalOf(problem);
+  const taken = proposal === null ? [] : [element(document, "button.take", { type: "button", onclick: () => take(problem, proposal), text: `Use ${proposal}` })];
+  return element(document, "li", {}, [element(document, "button", { type: "button", onclick: () => goTo(problem) }, [place, ` ${words}`]), ...taken]);
 }

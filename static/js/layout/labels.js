@@ -1,7 +1,7 @@
 /**
  * Places the labels of a diagram without overlap; each label requests one or more places, in order of preference.
- * Labels of higher priority are placed first. A label without a free place is dropped, never shrunk. Boxes are x, y (top left),
- * width and height in px.
+ * Labels of higher priority are placed first. A label without a free place is left out, never shrunk; `leftOut` says which. Boxes are
+ * x, y (top left), width and height in px.
  */
 
 /** Order of priority; labels with lower numbers are placed first. */
@@ -35,6 +35,17 @@ export function placeLabels(requests, bounds, taken = [], gap = 6, lines = []) {
     placed.push(found);
   }
   return placed;
+}
+
+/**
+ * @template {LabelRequest} T
+ * @param {T[]} requests
+ * @param {{label: object}[]} placed of these
+ * @returns {T[]} those without room
+ */
+export function leftOut(requests, placed) {
+  const labels = new Set(placed.map(({ label }) => label));
+  return requests.filter(({ forms }) => !forms.some(({ label }) => labels.has(label)));
 }
 
 /** A longer form that covers a line is preferred to a shorter one beside it: no text is shortened to keep a line visible. */

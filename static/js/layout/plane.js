@@ -5,8 +5,8 @@
  * offset is down. Turned (narrow pages): along is y and offset runs to the left, so that labels are left of a column.
  */
 
-/** Pages narrower than this are turned, in px. */
-const TURN_BELOW_PX = 800;
+/** Pictures narrower than this are turned, in px. */
+export const TURN_BELOW_PX = 800;
 
 /**
  * @typedef {object} Plane
@@ -32,7 +32,7 @@ export function makePlane({ width, scale, names, room, large = false }) {
 }
 
 /** Limits of the distance between two lanes: it must fit a rail, a bracket and its label, and should waste no space. */
-const NARROWEST_PITCH_PX = 97;
+const NARROWEST_PITCH_PX = 92;
 const WIDEST_PITCH_PX = 136;
 /** Breadth of a strip, how much more a large one has, and how much more distance and room above it. */
 const CELL_PX = 30;

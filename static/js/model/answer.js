@@ -115,20 +115,17 @@ export function spreadOf(runs, name) {
 
 /**
  * @param {Answer} answer
- * @param {{from: string, to: string, mode: string, fault?: string} | null} failure the failure that would be asked about
+ * @param {{begins: string, to: string, mode: string} | null} failure the failure that would be asked about
  * @returns {import("./format.js").TextPart[]} parts of the headline sentence
  */
 export function sentenceOf(answer, failure) {
-  const fault = answer.asked ? answer.asked.fault : failure?.fault;
-  const from = answer.asked?.from ?? failure?.from;
-  if (!from && !fault) return ["How many duplicates?"];
-  const to = answer.asked?.to ?? failure.to;
-  const mode = answer.asked?.mode ?? failure.mode;
-  const begins = fault ? `After ${fault}` : mode === "crash" ? `If ${from} goes down` : `If consumers move from ${from} to ${to} (${mode})`;
-  if (!answer.runs.length) return [mode === "crash" && !fault ? `${begins}: how many duplicates in ${to}?` : `${begins}: how many duplicates?`];
+  const about = answer.asked ?? failure;
+  if (!about) return ["How many duplicates?"];
+  if (!answer.runs.length) return [`${about.begins}: how many duplicates${about.mode === "crash" ? ` in ${about.to}` : ""}?`];
   /** @type {import("./format.js").TextPart[]} */
-  const parts = [`${begins}: `];
+  const parts = [`${about.begins}: `];
   for (const figure of inSentence(answer.runs)) {
+    if (!about.to && spreadOf(answer.runs, figure.name) === null) continue; // a time of a failover that there is not
     if (parts.length > 1) parts.push(", ");
     parts.push(...figureParts(answer.runs, figure));
   }
@@ -165,12 +162,12 @@ export function rule({ asked, point, runs, reduced = null }) {
   const interval = point?.figures?.duplicates?.interval?.map((value) => value * (asked.size.factor ?? 1));
   const of = reduced ? "at that rate " : "";
   const enclosed = interval && isAnswered({ asked, runs }) ? `The median number of duplicates is ${of}${whole(interval[0])} to ${whole(interval[1])} with 95 % confidence. ` : "";
-  const { fault, period_us } = asked;
+  const { fault, period_us, period_says } = asked;
   const begin = `${reducedWords({ asked, reduced, runs })}${enclosed}`;
-  if (!period_us) return `${begin}Seeds differ: run 1 has seed 1, each further run the next one (other random traffic). Nothing that repeats with a period is known of this scenario, so the fault is at the same instant in every run.`;
+  if (!period_us) return `${begin}Seeds differ: run 1 has seed 1, each further run the next one (other random traffic). Nothing that repeats with a period is known of this scenario, so commands are at the same instants in every run.`;
   const [first, later, period] = [seconds(asked.runs[0].at_us), span(period_us / asked.runs.length), span(period_us)];
-  if (fault) return `${begin}Seeds and phases differ: run 1 has seed 1 and its fault at ${first} s; each further run has the next seed (other random traffic) and its fault ${later} later in the period (${period}).`;
-  return `${begin}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${first} s; each further run has the next seed (other random traffic) and moves them ${later} later in the snapshot period (${period}).`;
+  if (fault) return `${begin}Seeds and phases differ: run 1 has seed 1 and its fault at ${first} s; each further run has the next seed (other random traffic) and its fault ${later} later in the ${period_says} (${period}).`;
+  return `${begin}Seeds and phases differ: run 1 has seed 1 and moves its consumers at ${first} s; each further run has the next seed (other random traffic) and moves them ${later} later in the ${period_says} (${period}).`;
 }
 
 /** The figures whose possible difference is named, with the words after a number. */
@@ -194,27 +191,25 @@ export function reducedWords({ asked, reduced, runs }) {
 export function assumptionsOf(answer) {
   const { asked, beside } = answer;
   if (!asked) return [];
-  const found = [];
+  const found = [...asked.assumed];
   const { utilisation, capacity, rate } = asked.size;
-  if (capacity) found.push(utilisationWords(utilisation, capacity, rate));
-  if (asked.beside) found.push(besideWords(asked.beside, answer.runs, beside, asked.size.runs));
+  if (capacity) found.push(utilisationWords(asked.readers, utilisation, capacity, rate));
+  if (asked.beside) found.push(besideWords(asked.beside_says, answer.runs, beside, asked.size.runs));
   const drained = spreadOf(answer.runs, "drained_us");
   if (drained) found.push(`The backlog needs ${shortSpan(drained.median)} to drain (median). Another failover within this time would cause more duplicates.`);
   return found;
 }
 
-function utilisationWords(utilisation, capacity, rate) {
-  const busy = `The consumers are busy ${Math.round(100 * utilisation)} % of their time (${whole(rate)} of at most ${whole(capacity)} messages per second)`;
-  if (utilisation >= 1) return `${busy}: they cannot keep up, so the backlog grows with or without a failover.`;
+function utilisationWords(readers, utilisation, capacity, rate) {
+  const busy = `The ${readers} are busy ${Math.round(100 * utilisation)} % of their time (${whole(rate)} of at most ${whole(capacity)} messages per second)`;
+  if (utilisation >= 1) return `${busy}: they cannot keep up, so the backlog grows with or without a failure.`;
   return utilisation >= 0.8 ? `${busy}, so a backlog drains slowly.` : `${busy}.`;
 }
 
-function besideWords(name, runs, beside, total) {
-  const without = name === "without-slow-acks";
-  const what = without ? "Without the slow acks" : "Assumed, not entered: no slow acks. If 1 % of the acks were held for 500 ms";
+function besideWords(what, runs, beside, total) {
   const [with_it, as_entered] = [spreadOf(beside, "duplicates"), spreadOf(runs, "duplicates")];
   if (beside.length < total || !with_it) return `${what}: ${beside.length} of ${total} runs so far.`;
-  return `${what}: ${whole(Math.round(with_it.median))} duplicates instead of ${whole(Math.round(as_entered.median))} (medians of the same seeds and phases).`;
+  return `${what}: ${halves(with_it.median)} duplicates instead of ${halves(as_entered.median)} (medians of the same seeds and phases).`;
 }
 
 /** @returns {string | null} how far the runs are */
@@ -240,13 +235,20 @@ function afterwards({ asked, beside, what_if, reduced, status }, total) {
 
 /**
  * What Spark's recount of an answer says.
- * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[]}} Recount
+ * @typedef {{state: string, over: boolean, words: string, lasting: string, note: string, hint: string, url: string, figures: any[], checks: {claim: string, held: number, violated: number, first: string}[]}} Recount
  */
+
+/** @param {Recount["checks"]} checks @returns {string} the result of the checks of all runs */
+export function checksWords(checks) {
+  const violated = checks.filter((check) => check.violated).length;
+  if (violated) return `Internal error: ${violated} of ${checks.length} checks were violated. Do not use this answer, and report the error with the experiment's YAML.`;
+  return `${checks.length} checks of the rows and figures of each run: all held in every run.`;
+}
 
 /** @param {Recount | null} recount @param {string} refused why there is none @param {number} factor by which the rate was divided @returns {string} the result, for the attachment */
 export function recountWords(recount, refused, factor = 1) {
   if (refused) return `Not counted again by Spark: ${refused}`;
-  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same.${factor > 1 ? ` Its tables have the messages of the runs, at 1/${factor} of the rate.` : ""}`;
+  if (recount?.state === "done") return `Spark counted the rows of all ${recount.figures.length} runs again, without the engine's counting: every figure and every cause is the same. ${checksWords(recount.checks)}${factor > 1 ? ` Its tables have the messages of the runs, at 1/${factor} of the rate.` : ""}`;
   if (recount?.state === "failed") return `${recount.words} ${recount.hint}`;
   return "Not counted again by Spark yet.";
 }

@@ -13,11 +13,18 @@ export function commandWords(state, name, given) {
   const command = commandsOf(state)[name];
   if (!command) return { does: name, to: "" };
   const named = command.arguments.filter(({ kind, required }) => kind !== "boolean" && (required || kind !== "duration"));
-  return { does: command.label, to: named.map((argument) => valueWords(argument.name, given)).filter(Boolean).join(", ") };
+  const words = named.map((argument) => [argument.name, valueWords(argument, given)]).filter(([, text]) => text);
+  return { does: command.label, to: words.map(([name, text], at) => (at === 0 ? text : `${name === "to" && words[at - 1][0] === "from" ? " → " : ", "}${text}`)).join("") };
 }
 
-function valueWords(name, given) {
+/**
+ * A value as text; one that the command declares, such as a kind of marker, without its underscores.
+ * @param {import("./commands.js").Argument} argument
+ * @param {Object<string, any>} given
+ */
+function valueWords({ name, choices }, given) {
   if (given[`${name}_us`] !== undefined) return span(given[`${name}_us`]);
   const value = given[name] ?? "";
+  if (choices) return String(value).replaceAll("_", " ");
   return (typeof value === "object" ? Object.values(value).join(" ") : String(value)).replace("<->", "↔").replace("->", "→");
 }

@@ -2,7 +2,7 @@
  * The results of an experiment as texts and places of a chart. Pure.
  *
  * @typedef {{name: string, title: string, unit: string}} Measure
- * @typedef {{median: number | null, p95: number | null, largest: number | null}} Figures
+ * @typedef {{median: number | null, p95: number | null, largest: number | null, interval?: [number, number] | null}} Figures interval: of the median, 95 %
  * @typedef {object} PointResults
  * @property {number} number
  * @property {string[]} values one for each axis
@@ -18,6 +18,7 @@
  *
  * @typedef {object} Results
  * @property {number} runs
+ * @property {number} [seeds] of each setting
  * @property {string} measure the one that is drawn
  * @property {Measure[]} measures
  * @property {string[]} axes
@@ -42,6 +43,20 @@ export const valueWords = (unit, value) => (value === null ? NOT_BY_THE_END : un
 export function openNote(results) {
   const runs = results.points.reduce((sum, point) => sum + (point.delivering ?? 0), 0);
   return runs ? ` ${runs === 1 ? "1 run was" : `${runs} runs were`} still delivering at the end: numbers of messages are at least these. A later \`until\` in the experiment lets them finish.` : "";
+}
+
+/** Most settings whose interval is written out. */
+const INTERVALS_SHOWN = 4;
+
+/** @param {Results} results @returns {string} how certain the medians are: their intervals, or that runs of one seed have none */
+export function intervalNote(results) {
+  const { name, unit } = mainMeasure(results);
+  const known = results.points.filter((point) => point.figures[name]?.interval);
+  const words = ({ figures }) => figures[name].interval.map((value) => valueWords(unit, value)).join(" to ");
+  if (known.length === 1 && results.points.length === 1) return ` The median is ${words(known[0])} with 95 % confidence.`;
+  if (known.length) return ` With 95 % confidence the median is ${known.slice(0, INTERVALS_SHOWN).map((point) => `${words(point)} with ${pointLabel(results, point)}`).join(", ")}.`;
+  const several = results.points.some((point) => point.finished > 1);
+  return results.seeds === 1 && several ? " All runs have one seed: other random traffic may give another median. With `seeds: 20` and `phases: by-seed`, as in My set-up, the median has an interval." : "";
 }
 
 /** @param {Results} results @param {PointResults} point @returns {string} "500 ms", or "period 500, queue 10" where several parameters vary */

@@ -14,9 +14,9 @@ const MOST_CAUSES = 3;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {{runs: () => object[], onOpen: (seed: number) => void}} given
+ * @param {{runs: () => object[], verb: () => string, onOpen: (seed: number) => void}} given verb: what happens at a run's instant
  */
-export function makeRuns(document, root, { runs, onOpen }) {
+export function makeRuns(document, root, { runs, verb, onOpen }) {
   const plots = required(root, "[data-part=plots]");
   const one = required(root, "[data-part=one]");
   let looked_at = null;
@@ -35,7 +35,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
   }
 
   function plotOf(figure, width) {
-    const plot = dotPlot(document, figure, runs(), { width, chosen: looked_at, onLook: look, onOpen, wordsOf: (run) => wordsOfRun(runs(), run) });
+    const plot = dotPlot(document, figure, runs(), { width, chosen: looked_at, onLook: look, onOpen, wordsOf: (run) => wordsOfRun(runs(), run, verb()) });
     plot.dataset.figure = figure.name;
     return plot;
   }
@@ -59,7 +59,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
     const causes = named.map(({ cause, percent }) => `${percent} % ${causeWords(cause)}`);
     const others = all.slice(named.length).reduce((sum, { percent }) => sum + percent, 0);
     if (others) causes.push(`${others} % other causes`);
-    if (run) setText(one, `${wordsOfRun(runs(), run)} A click opens it as a lab, at its failover.`);
+    if (run) setText(one, `${wordsOfRun(runs(), run, verb())} A click opens it as a lab, at this instant.`);
     else setText(one, causes.length ? `Causes of the duplicates: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
   }
 
@@ -76,10 +76,13 @@ export function makeRuns(document, root, { runs, onOpen }) {
   };
 }
 
+/** @returns {string} what happens at the instant of a run: its consumers move, or the first fault comes */
+export const instantWords = (asked) => (asked?.to ? "moved at" : asked?.fault ? "fault at" : "opens at");
+
 /** @returns {string} a run as a sentence: its seed, its instant and its figures */
-function wordsOfRun(runs, run) {
+function wordsOfRun(runs, run, verb) {
   const figures = figuresOf(runs).map((figure) => `${figure.says} ${valueWords(figure, run[figure.name])}`);
-  return `Seed ${run.seed}, moved at ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
+  return `Seed ${run.seed}, ${verb} ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
 }
 
 /**
@@ -107,14 +110,16 @@ export function makeNumberTable(document, root, onOpen) {
       numbers.hidden = runs.length === 0;
       if (numbers.hidden) return;
       const figures = figuresOf(runs);
-      const head = ["seed", "moved at", ...figures.map((figure) => figure.says), "as a lab"];
+      const head = ["seed", instantWords(asked), ...figures.map((figure) => figure.says), "as a lab"];
       required(numbers, "table").replaceChildren(
         element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, head))]),
-        element(document, "tbody", {}, runs.map((run) => rowOf(run, figures))),
+        element(document, "tbody", {}, inSeedOrder(runs).map((run) => rowOf(run, figures))),
       );
       setText(command_line, `On the command line, for seed 2: ${commandLine(asked.runs[1])}${asked.size.factor > 1 ? ` (with the YAML of the run opened as a lab, at 1/${asked.size.factor} of the rate)` : ""}`);
     },
   };
 }
+
+const inSeedOrder = (runs) => [...runs].sort((one, other) => one.seed - other.seed);
 
 const commandLine = ({ seed, set }) => `manage.py simulate my-set-up.yaml --seed ${seed} ${set.map(([path, value]) => `--set '${path}=${value}'`).join(" ")}`;

@@ -9,7 +9,7 @@ import { documentationAt } from "../editor/completion.js";
 import { draftOf, draftsIn, dropDraft, keepDraft } from "../editor/drafts.js";
 import { listenToFiles } from "../editor/files.js";
 import { makePlainEditor } from "../editor/plain_editor.js";
-import { nextProblem, writeProblems } from "../editor/problems.js";
+import { nextProblem, withProposal, writeProblems } from "../editor/problems.js";
 import { makeSharing } from "../editor/sharing.js";
 import { firstBeginning, fromServer, ofFile } from "../editor/starts.js";
 import { counted, seconds } from "../model/format.js";
@@ -67,13 +67,17 @@ const wordsOfReason = (reason) => [reason.message, reason.hint].filter(Boolean).
 /** Checks the text and shows its problems. */
 function makeProblems({ document, window, root, part, requests, held, editor, limit }) {
   const goTo = (problem) => editor.goTo(problem.line, problem.column);
+  function take(problem, proposal) {
+    editor.setValue(withProposal(editor.value(), problem, proposal));
+    goTo(problem);
+  }
   const onTrouble = (reason) => setText(part("facts"), `Not checked: ${wordsOfReason(reason)}`);
   const check = makeCheck({ window, requests, address: root.dataset.check, limit, getText: editor.value, onChecked, onTrouble });
 
   function onChecked(checked) {
     held.checked = checked;
     editor.show(checked.problems);
-    writeProblems(document, { heading: part("problems-title"), list: part("problems"), status: part("announced") }, checked.problems, checked.count, goTo);
+    writeProblems(document, { heading: part("problems-title"), list: part("problems"), status: part("announced") }, checked.problems, checked.count, { goTo, take });
     setText(part("facts"), checked.scenario ? factsOf(checked.scenario) : "");
   }
 

@@ -1,7 +1,7 @@
 /** The results of an experiment: headline, chart, and a table with the runs to open as labs. */
 
 import { capitalised } from "../model/format.js";
-import { headline, mainMeasure, otherMeasures, pointLabel, valueWords, openNote } from "../model/experiment.js";
+import { headline, mainMeasure, otherMeasures, pointLabel, valueWords, intervalNote, openNote } from "../model/experiment.js";
 import { experimentChart } from "../render/experiment_chart.js";
 import { element, required, setText } from "../render/dom.js";
 import { columnHeads, headCell } from "../render/terms.js";
@@ -41,7 +41,7 @@ function legendOf(results) {
   const { title, unit } = mainMeasure(results);
   const axes = results.axes.length ? ` by ${results.axes.join(" and ")}` : "";
   const bound = results.at_most === null ? "" : ` The dashed line is the wanted bound, ${valueWords(unit, results.at_most)}.`;
-  return `${capitalised(title)}${axes}. A dot is a run, a larger one several runs with the same value; the long mark is the median, the short one the 95th percentile.${bound}${openNote(results)}`;
+  return `${capitalised(title)}${axes}. A dot is a run, a larger one several runs with the same value; the long mark is the median, the short one the 95th percentile.${bound}${intervalNote(results)}${openNote(results)}`;
 }
 
 /**

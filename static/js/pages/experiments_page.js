@@ -23,6 +23,7 @@ export function openExperiments({ document, root, window, fetcher }) {
   const failure = required(root, "[data-part=failure]");
   const say = saying(failure);
   let yaml = "";
+  let way = "";
   const read = debounced(window, PAUSE_MS, () => requests.post(root.dataset.check, form.asked()), take, say);
 
   required(root, "[data-part=form-columns]").hidden = false;
@@ -39,16 +40,23 @@ export function openExperiments({ document, root, window, fetcher }) {
 
   function ask() {
     start.disabled = true;
+    const next = form.asked().way;
+    if (next !== way) show({ words: "Counting the runs…", problems: [], text: "" }); // not the plan of the other kind
+    way = next;
     read();
+  }
+
+  function show({ words, problems, text }) {
+    setText(required(root, "[data-part=size]"), words);
+    required(root, "[data-part=problems]").replaceChildren(...problems.map((problem) => problemLine(document, problem)));
+    setText(required(root, "[data-part=yaml]"), text);
   }
 
   function take(answer) {
     failure.hidden = true;
     yaml = answer.yaml;
     start.disabled = !answer.size;
-    setText(required(root, "[data-part=size]"), answer.size ? answer.size.words : sizeless(answer.problems));
-    required(root, "[data-part=problems]").replaceChildren(...answer.problems.map((problem) => problemLine(document, problem)));
-    setText(required(root, "[data-part=yaml]"), yaml);
+    show({ words: answer.size ? answer.size.words : sizeless(answer.problems), problems: answer.problems, text: yaml });
     form.take(answer);
   }
 

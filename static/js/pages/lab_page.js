@@ -97,7 +97,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     return Object.keys(only).length > 0 && protocolOf(held.state).legend.some(({ marks }) => marks.includes("only-here"));
   }
 
-  return { getState, getWatched, link, showRow: view.showRow, markOnly, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
+  return { getState, getWatched, link, showRow: view.showRow, timeAxis: view.timeAxis, shareTimeAxis: view.shareTimeAxis, markOnly, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
 }
 
 /** @param {Held} held @param {number} [ratio] @returns {boolean} whether there is more to draw */

@@ -64,6 +64,8 @@ export function makeView(parts) {
     say,
     redraw: picture.redraw,
     older: picture.protocol_view.older,
+    timeAxis: picture.protocol_view.timeAxis,
+    shareTimeAxis: picture.protocol_view.shareTimeAxis,
     forgetBranch: picture.protocol_view.forgetBranch,
     connection: states.connection,
     /** Highlights a row of the trace with its causes and effects. @param {number} seq */
@@ -95,7 +97,7 @@ function makePicture(parts) {
     wake();
   };
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
-  const protocol_view = makeProtocolView({ ...parts, redraw, lights, inspector, menus: faults.menus, plotly, follow, wordsOfRow: wordsIn(getState) });
+  const protocol_view = makeProtocolView({ ...parts, redraw, lights, inspector, menus: faults.menus, follow, wordsOfRow: wordsIn(getState) });
   const controls = makeControls(root, link, say, ask);
   return { ask, dialogs, measured, forgetMeasured, redraw, appearance, lights, inspector, faults, plotly, protocol_view, controls };
 }
@@ -229,7 +231,7 @@ function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forge
     protocol_view.update(state, watched, theme, ratio, measured.room, lit, chosen);
     measured.spare ??= appearance.spare();
     const flying = protocol_view.animate(state, watched, theme, at_us, ratio, chosen);
-    const curve_owed = panels.shown() === "time" && protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state), bursts });
+    if (panels.shown() === "time") protocol_view.updateTime(state, watched, theme, { now_us: at_us, ratio, wall_ms, spare: measured.spare, lit, chosen, landmarks: landmarks.of(state), bursts });
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks, loading: protocol_view.isLoading(state) });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us, wall_ms);
@@ -248,6 +250,6 @@ function makeDraw({ root, window, wake }, { appearance, controls, dialogs, forge
     const owed = events.update(state, theme, ratio, wall_ms);
     states.update(state);
     dialogs.update(state);
-    return (state.playing && flying) || owed || curve_owed;
+    return (state.playing && flying) || owed;
   };
 }

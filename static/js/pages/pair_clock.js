@@ -56,7 +56,16 @@ export function makePairClock({ document, root, window, labs, until_us }) {
     event.preventDefault();
     toggle();
   });
+  /** Both time panels show the longer of the two spans on the shorter of the two axes. */
+  function shareAxis() {
+    const axes = labs.map((lab) => lab.timeAxis()).filter(Boolean);
+    if (axes.length < labs.length) return;
+    const shared = { span_us: Math.max(...axes.map(({ span_us }) => span_us)), x1: Math.min(...axes.map(({ x1 }) => x1)) };
+    for (const lab of labs) lab.shareTimeAxis(shared);
+  }
+
   window.setInterval(() => {
+    shareAxis();
     setText(button, playing() ? "Pause" : "Play");
     if (playing() && at_us() >= until_us) pause();
     if (at_us() === asked_us) asked_us = -1;

@@ -26,7 +26,7 @@ export function makeDifferences({ document, root, clock, labs }, found) {
   function lineOf(event) {
     const at = found.events.indexOf(event);
     const words = plainWordsOf(event.row, labs[SIDES.indexOf(event.side)].getState());
-    const name = event.side === "left" ? "only left" : "only right";
+    const name = event.side === "left" ? "only the first" : "only the second";
     const button = element(document, "button.plain", { type: "button", onclick: () => choose(at) }, [element(document, "span.instant", { text: `${seconds(event.at_us)} s` }), element(document, "span.side", { text: name }), ` ${words}`]);
     return { node: element(document, `li.${event.side}`, {}, [button]), button, event };
   }
@@ -43,8 +43,12 @@ export function makeDifferences({ document, root, clock, labs }, found) {
   }
 
   return {
-    /** Goes to the first difference. */
-    first: () => (lines.length ? choose(0) : clock.seek(0)),
+    /** Goes to the first difference at an instant or after it; to the instant itself if there is none. @param {number} at_us */
+    from(at_us) {
+      const at = found.events.findIndex((event) => event.at_us >= at_us);
+      if (at < 0) clock.seek(at_us);
+      else choose(at);
+    },
   };
 }
 

@@ -24,13 +24,31 @@ export function writeFigures({ document, root }, { cases, table, left, right }) 
   home.replaceChildren(element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]));
 }
 
+/**
+ * The first figure that differs: of the earliest failover or group, in the order of the table.
+ * @param {{cases: any[][], table: {columns: any[], noun: string}}} answer
+ * @returns {{at_us: number, label: string, title: string, values: string[]} | null}
+ */
+export function firstFigure({ cases, table }) {
+  const known = cases.flat().sort((one, other) => one.at_us - other.at_us);
+  for (const { at_us, label } of known) {
+    const sides = cases.map((side) => side.find((one) => one.at_us === at_us && one.label === label));
+    for (const { name, title, unit } of table.columns) {
+      const values = sides.map((one) => figureOf(one?.figures ?? one, name));
+      if (values[0] !== values[1]) return { at_us, label, title, values: values.map((value, at) => textOf(value, unit, sides[at]?.at_least?.includes(name))) };
+    }
+  }
+  return null;
+}
+
 function rowOf(document, { name, title, unit }, sides) {
   const values = sides.map((one) => figureOf(one?.figures ?? one, name));
   const kind = values[0] === values[1] ? "" : ".differs";
-  const cell = (value) => element(document, HARM.has(name) && value > 0 ? "td.harm-text" : "td", { text: textOf(value, unit) });
+  const cell = (value, at) => element(document, HARM.has(name) && value > 0 ? "td.harm-text" : "td", { text: textOf(value, unit, sides[at]?.at_least?.includes(name)) });
   return element(document, `tr${kind}`, {}, [headCell(document, "row", title), ...values.map(cell)]);
 }
 
 const figureOf = (one, name) => one?.[name] ?? null;
 
-const textOf = (value, unit) => (value === null ? "–" : unit === "count" ? whole(value) : span(value));
+/** A figure in words; one that may still rise is a lower bound. */
+export const textOf = (value, unit, at_least = false) => (value === null ? "–" : `${at_least ? "at least " : ""}${unit === "count" ? whole(value) : span(value)}`);

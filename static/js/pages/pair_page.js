@@ -9,11 +9,13 @@ import { makeRequests, RequestError } from "../wire/http.js";
 import { textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
 import { makeDifferences } from "./pair_differences.js";
-import { writeFigures } from "./pair_figures.js";
+import { firstFigure, writeFigures } from "./pair_figures.js";
 import { makePairClock } from "./pair_clock.js";
 
 const ASK_EVERY_MS = 400;
 const LOOK_EVERY_MS = 100;
+/** Limits of a frame's height, px, and what it has beyond its content, so that the curve is not at its lowest. */
+const [LOWEST_PX, HIGHEST_PX, CURVE_PX] = [300, 900, 40];
 const SIDES = ["left", "right"];
 
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} parts */
@@ -35,7 +37,7 @@ export function openPair({ document, root, window, fetcher }) {
     required(root, "[data-part=only]").hidden = !marked.includes(true);
     setText(required(root, "[data-part=sentence]"), sentenceOf(answer));
     setText(status, "");
-    differences.first();
+    differences.from(firstFigure(answer)?.at_us ?? 0);
   }
 
   /** Polls until both have run. @throws {Error} when a run failed */
@@ -56,11 +58,14 @@ export function openPair({ document, root, window, fetcher }) {
     keepToken(made.id, made.token, window);
     keep(window, key, made);
     const frame = /** @type {HTMLIFrameElement} */ (required(root, `iframe[data-part=${side}]`));
-    frame.src = `${made.url}?embed=1`;
+    frame.src = `${made.url}?embed=1&panel=time`;
     /** @type {HTMLAnchorElement} */ (required(root, `a[data-part=${side}-lab]`)).href = `${made.url}`;
     for (;;) {
       const lab = /** @type {any} */ (frame.contentWindow)?.failoverLab;
-      if (lab?.getState().view) return lab;
+      if (isDrawn(frame, lab)) {
+        fit(frame);
+        return lab;
+      }
       await pause(LOOK_EVERY_MS);
     }
   }
@@ -81,10 +86,27 @@ async function asking({ root, window, requests }) {
   return () => requests.post(root.dataset.setUps, { left, right });
 }
 
+/** Shows the time panel, whose axis both frames share, if the lab has one. @returns {boolean} whether the frame's content is drawn */
+function isDrawn({ contentDocument: inside }, lab) {
+  const root = inside?.querySelector(".lab.drawn");
+  if (!root || !lab?.getState().view) return false;
+  const timed = required(root, "#panel-time").hidden === false;
+  root.classList.toggle("with-panel", timed);
+  return !timed || Boolean(lab.timeAxis());
+}
+
+/** Sets a frame's height by what is drawn in it. */
+function fit(frame) {
+  frame.style.height = `${Math.min(HIGHEST_PX, Math.max(LOWEST_PX, frame.contentDocument.documentElement.scrollHeight + CURVE_PX))}px`;
+}
+
 /** The page's first sentence. */
-export function sentenceOf({ differences, rows }) {
+export function sentenceOf(answer) {
+  const { differences, rows } = answer;
   if (!differences.first) return `Both runs are the same, in all ${counted(rows[0], "event")}.`;
-  return `Both runs are the same until ${seconds(differences.first.at_us)} s.`;
+  const same = `Both runs are the same until ${seconds(differences.first.at_us)} s.`;
+  const figure = firstFigure(answer);
+  return figure ? `${same} The first figure that differs, at ${seconds(figure.at_us)} s: ${figure.title}, ${figure.values.join(" and ")}.` : same;
 }
 
 function read(window, key) {

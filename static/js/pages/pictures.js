@@ -7,7 +7,7 @@ import { seconds } from "../model/format.js";
 import { required } from "../render/dom.js";
 import { makeGif } from "../render/gif_file.js";
 import { pngOf } from "../render/picture_file.js";
-import { layoutOf } from "../render/picture_layout.js";
+import { layoutOf, withTitle } from "../render/picture_layout.js";
 import { saveFile } from "../render/save_file.js";
 import { svgOf } from "../render/svg_file.js";
 import { readTheme } from "../render/theme.js";
@@ -22,14 +22,16 @@ import { makeAnimation } from "./animation.js";
 globalThis.failoverLabPictures = function (root, parts) {
   const { document, window, getState, drawNow } = parts;
   const section = required(root, "section.logs");
-  const background = () => readTheme(window.getComputedStyle(root)).ink.bg;
+  const look = () => readTheme(window.getComputedStyle(root));
+  const background = () => look().ink.bg;
   const save = (file, kind) => saveFile(document, window, file, `${getState().welcome.scenario}.${kind}`);
 
   /** @param {(layout: import("../render/picture_layout.js").PictureLayout) => Blob | Promise<Blob>} make */
   async function picture(kind, make) {
     const layout = layoutOf(document, window, section);
     if (!layout) return "Nothing is drawn yet.";
-    save(await make(layout), kind);
+    const { ink, sans } = look();
+    save(await make(withTitle(layout, { ...headingOf(getState()), family: sans, colour: ink.ink, soft: ink.ink2 })), kind);
     return "";
   }
 
@@ -53,6 +55,9 @@ const gifFile = (gif) => ({
   finish: async () => new Blob([gif.finish()], { type: "image/gif" }),
   close: () => {},
 });
+
+/** What is written over a saved picture. */
+const headingOf = ({ welcome, view, at_us }) => ({ title: welcome.title, line: `${seconds(at_us)} s · seed ${welcome.seed}${view.branch ? ` · branch ${view.branch}` : ""} · Failover Lab` });
 
 /** What a picture of this state shows. */
 function wordsOf({ welcome, view, at_us }) {

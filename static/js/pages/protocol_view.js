@@ -19,8 +19,8 @@
  * @property {ReturnType<import("./lights.js").makeLights>} lights
  * @property {ReturnType<import("../render/inspector.js").makeInspector>} inspector
  * @property {ReturnType<import("./faults.js").makeFaults>["menus"]} menus
- * @property {() => object | undefined} plotly
  */
+/** @typedef {import("../render/time_section.js").TimeAxis} TimeAxis */
 /**
  * @typedef {object} ProtocolView
  * @property {Object<string, () => void>} acts actions of keys in the main picture
@@ -29,7 +29,9 @@
  * @property {(state: object, watched: object, theme: object, ratio: number) => boolean} [updateAbove] updates what is above the picture; true when its height changed
  * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null, chosen?: import("../render/marks.js").Chosen | null) => void} update draws the static part; `chosen`: the mark that the legend highlights
  * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number, chosen?: import("../render/marks.js").Chosen | null) => boolean} animate draws the moving part; true while anything moves
- * @property {(state: object, watched: object, theme: object, given: object) => boolean} [updateTime] updates the time diagram; true when a further drawing is needed
+ * @property {(state: object, watched: object, theme: object, given: object) => void} [updateTime] updates the time panel
+ * @property {() => TimeAxis} [timeAxis] the axis that the time panel would have
+ * @property {(axis: TimeAxis) => void} [shareTimeAxis] the time panel has this axis, which it shares with that of another run
  * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide updates the tables beside the picture
  * @property {() => void} redraw
  * @property {(state: object) => object[]} [older] messages for the reducer, made from data that the picture has requested
@@ -80,7 +82,11 @@ export function makeProtocolView(tools) {
     /** @type {ProtocolView["animate"]} */
     animate: (...given) => now().animate(...given),
     /** @type {ProtocolView["updateTime"]} */
-    updateTime: (...given) => now().updateTime?.(...given) ?? false,
+    updateTime: (...given) => now().updateTime?.(...given),
+    /** @returns {TimeAxis | undefined} */
+    timeAxis: () => now()?.timeAxis?.(),
+    /** @param {TimeAxis} axis */
+    shareTimeAxis: (axis) => now()?.shareTimeAxis?.(axis),
     /** @type {ProtocolView["updateSide"]} */
     updateSide: (...given) => now().updateSide(...given),
     redraw: () => views.forEach((view) => view.redraw()),

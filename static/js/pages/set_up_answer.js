@@ -9,7 +9,7 @@ import { element, putParts, required, setText } from "../render/dom.js";
 import { debounced } from "./debounced.js";
 import { askAbout } from "../wire/answers.js";
 import { headline, table } from "../render/what_if_table.js";
-import { makeNumberTable, makeRuns } from "./answer_runs.js";
+import { instantWords, makeNumberTable, makeRuns } from "./answer_runs.js";
 
 /** Pause after the last change before the size of the answer is asked for, ms. */
 const SIZE_PAUSE_MS = 600;
@@ -32,7 +32,7 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
   const [size, below] = [makeSize({ window, requests, address: root.dataset.size, getQuestion, onChange: () => draw() }), makeBelow(document, root)];
   const progress = makeProgress(root, ask, cancel);
   const open = (seed) => onOpen({ ...runOf(answer, seed), yaml: answer.asked.yaml ?? asked_yaml });
-  const runs = makeRuns(document, root, { runs: () => answer.runs, onOpen: open });
+  const runs = makeRuns(document, root, { runs: () => answer.runs, verb: () => instantWords(answer.asked), onOpen: open });
   const numbers = makeNumberTable(document, root, open);
   new window.ResizeObserver(() => draw()).observe(runs.plots);
 
@@ -72,13 +72,13 @@ export function makeAnswer({ document, root, window, requests, getYaml, getQuest
   }
 
   return {
+    ...{ ask, cancel, draw },
     state: () => answer,
-    cancel,
-    draw,
     url: () => answer.asked?.url ?? "",
     /** The server has read the set-up again. */
     about(next) {
       reading = next;
+      below.about(next);
       size.ask(reading.failure !== null);
       draw();
     },
@@ -103,12 +103,17 @@ function makeSize({ window, requests, address, getQuestion, onChange }) {
   };
 }
 
-/** What is assumed, for which rates the simulator was compared, and what would have helped, once the answer is there. */
+/** What is assumed, against what the simulator was compared, and what would have helped, once the answer is there. */
 function makeBelow(document, root) {
   const below = required(root, "[data-part=below]");
   const list = required(root, "[data-part=assumptions]");
+  const [validity, fidelity] = ["validity", "fidelity"].map((name) => required(root, `[data-part=${name}]`));
   const what_if = makeWhatIf(document, root);
   return {
+    about(reading) {
+      setText(validity, reading.validity ?? "");
+      fidelity.hidden = !reading.compared;
+    },
     draw(answer) {
       what_if.draw(answer);
       below.hidden = !isAnswered(answer);

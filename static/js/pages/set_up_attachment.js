@@ -4,7 +4,7 @@
  * The button also asks for the recount, which takes a minute or more: the attachment is printed at once, and has the tables of Spark when it is made again.
  */
 
-import { figuresOf, recountProgress, recountWords, valueWords, whatIfTitle, whatIfWords } from "../model/answer.js";
+import { checksWords, figuresOf, recountProgress, recountWords, valueWords, whatIfTitle, whatIfWords } from "../model/answer.js";
 import { causeWords } from "../model/cause_words.js";
 import { inOrder } from "../model/variants.js";
 import { allOf, element, found, required, setText } from "../render/dom.js";
@@ -64,7 +64,7 @@ export function makeAttachment({ document, root, window, requests, isForm, getUr
 
 /** Spark's recount of the answer's runs: asked for once for each answer, and shown beside the button and in the appendix. */
 function makeRecount({ document, root, window, requests, getUrl, getAnswer }) {
-  const [progress, section, result, table] = ["recount-words", "recount", "recount-result", "recount-table"].map((name) => required(root, `[data-part=${name}]`));
+  const [progress, section, result, table, checks] = ["recount-words", "recount", "recount-result", "recount-table", "recount-checks"].map((name) => required(root, `[data-part=${name}]`));
   /** @type {{of: string, status: import("../model/answer.js").Recount | null, refused: string}} */
   let found = { of: "", status: null, refused: "" };
 
@@ -89,6 +89,7 @@ function makeRecount({ document, root, window, requests, getUrl, getAnswer }) {
     section.hidden = status?.state !== "done" && status?.state !== "failed";
     setText(result, recountWords(status, refused, getAnswer().asked?.size.factor));
     table.replaceChildren(...(status?.state === "done" ? tableOf(document, getAnswer().runs, status.figures) : []));
+    checks.replaceChildren(...(status?.state === "done" ? checksOf(document, status.checks) : []));
   }
 
   return {
@@ -110,6 +111,12 @@ function tableOf(document, runs, counted) {
   const causes = (by_cause) => Object.entries(by_cause).map(([cause, count]) => `${count} ${causeWords(cause)}`).join(", ");
   const rows = counted.map((one) => element(document, "tr", {}, [String(one.seed), ...figures.map((figure) => valueWords(figure, one[figure.name])), causes(one.by_cause)].map((text) => element(document, "td", { text }))));
   return [element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, ["seed", ...figures.map((figure) => figure.says), "cause"]))]), element(document, "tbody", {}, rows)];
+}
+
+/** What was checked in the runs, and in how many of them it held. */
+function checksOf(document, checks) {
+  const rows = checks.map(({ claim, held, violated, first }) => element(document, "tr", violated ? { class: "harm-text" } : {}, [first ? `${claim} Violated: ${first}` : claim, String(held), String(violated)].map((text) => element(document, "td", { text }))));
+  return [element(document, "caption", { text: checksWords(checks) }), element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, ["check", ["held in runs", "check"], ["violated in runs", "check"]]))]), element(document, "tbody", {}, rows)];
 }
 
 /** What helps most, with the settings to paste. @returns {HTMLElement[]} only the progress, or why there is none, until every change was run */

@@ -3,7 +3,7 @@
  * Its YAML, the problems at their fields, the pairs of regions and the address are then updated. Typed text is never changed.
  */
 
-import { required } from "../render/dom.js";
+import { found, required } from "../render/dom.js";
 import { lightPieces, writeYaml } from "../render/yaml.js";
 import { makeFields } from "./set_up_fields.js";
 import { debounced } from "./debounced.js";
@@ -26,7 +26,7 @@ const PAUSE_MS = 180;
 export function makeForm({ document, root, window, requests, address, first, lines, onReading, onTrouble }) {
   const form = required(root, "form[data-part=form]");
   const pre = required(root, "[data-part=yaml]");
-  const fields = makeFields(document, form, required(root, "[data-part=pairs]"));
+  const fields = makeFields(document, form, found(root, "[data-part=pairs]"));
   let reading = first;
   let yaml = pre.textContent;
   const read = debounced(window, PAUSE_MS, () => requests.get(`${address}?${fields.query()}`), take, onTrouble);

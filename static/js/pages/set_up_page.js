@@ -22,15 +22,15 @@ import { makeOwnText } from "./set_up_text.js";
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} page */
 export function openSetUp({ document, root, window, fetcher }) {
   const requests = makeRequests(fetcher, "");
+  const back = makeWayBack(window, document);
   /** Creates a lab from the present set-up, or from one run of the answer. @param {Run} [run] */
-  const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run).catch(say);
+  const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run, back.keep(sharing.address(), isAnswered(answer.state()))).catch(say);
   const parts = { document, root, window, requests, onTrouble: say };
   const [failure, ways] = ["failure", "ways"].map((name) => required(root, `[data-part=${name}]`));
   let way = "form";
 
   const answer = makeAnswer({ document, root, window, requests, getYaml: () => part().yaml(), getQuestion: () => part().question(), onOpen: (run) => openLab(run) });
-  const first = JSON.parse(required(document, "#reading-data").textContent);
-  const lines = JSON.parse(required(document, "#line-data").textContent);
+  const [first, lines] = ["reading", "line"].map((name) => JSON.parse(required(document, `#${name}-data`).textContent));
   const form = makeForm({ ...parts, address: root.dataset.formAddress, first, lines, onReading: (reading) => read("form", reading) });
   const own = makeOwnText({ ...parts, address: root.dataset.textAddress, onReading: (reading) => read("text", reading) });
   const sharing = makeSharing({ document, root, window, getYaml: () => part().yaml(), isForm: () => way === "form" });
@@ -42,7 +42,7 @@ export function openSetUp({ document, root, window, fetcher }) {
   ways.hidden = false;
   for (const button of allOf(ways, "[data-way]")) button.addEventListener("click", () => showWay(button.dataset.way));
   read("form", first);
-  takeLink();
+  takeLink().then(() => back.wasAnswered() && answer.ask());
 
   function showWay(wanted) {
     way = wanted;
@@ -56,7 +56,7 @@ export function openSetUp({ document, root, window, fetcher }) {
     if (from !== way) return;
     open_button.disabled = reading.problems.length > 0;
     const lines = reading.problems.map((problem) => problemLine(document, problem, () => part().goTo(problem)));
-    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", {}, [`${reading.no_failure} `, element(document, "button.plain", { type: "button", text: "Open it under Experiments", onclick: () => sharing.experiment() })])] : []));
+    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", { text: reading.no_failure })] : []));
     answer.about(reading);
     failure.hidden = true;
   }
@@ -81,8 +81,28 @@ export function openSetUp({ document, root, window, fetcher }) {
   return { answer: answer.state, answered: () => isAnswered(answer.state()), close: answer.cancel };
 }
 
-/** Creates a lab and opens it. */
-async function makeLab({ root, window, requests }, run) {
+/** Where the tab keeps the set-up from which a lab was opened. */
+const LEFT = "failover-lab.set-up.left";
+
+/** The way back from a lab: a visitor who comes from one gets the set-up from which it was opened, with its answer, which the server has kept. */
+function makeWayBack(window, document) {
+  const here = window.location.pathname + window.location.search + window.location.hash;
+  const left = JSON.parse(window.sessionStorage.getItem(LEFT) ?? "null");
+  const from_lab = document.referrer.startsWith(`${window.location.origin}/labs/`);
+  if (left && from_lab && here === window.location.pathname && here !== left.address) window.location.replace(left.address);
+  return {
+    /** @param {Promise<string>} address @param {boolean} is_answered */
+    async keep(address, is_answered) {
+      window.sessionStorage.setItem(LEFT, JSON.stringify({ address: await address, is_answered }));
+    },
+    /** Whether this is the set-up that was left, and it had an answer. */
+    wasAnswered: () => Boolean(left?.is_answered) && left.address === here,
+  };
+}
+
+/** Creates a lab and opens it, once the way back is kept. */
+async function makeLab({ root, window, requests }, run, kept) {
+  await kept;
   const made = await requests.post(root.dataset.create, run);
   keepToken(made.id, made.token, window);
   window.location.assign(`${made.url}#token=${made.token}`);

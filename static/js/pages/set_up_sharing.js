@@ -39,6 +39,8 @@ export function makeSharing({ document, root, window, getYaml, isForm }) {
       const kept = window.sessionStorage.getItem(KEPT) ?? getYaml();
       window.location.assign(`${root.dataset.beside}${await fragmentOf(kept, "left")}&${(await fragmentOf(getYaml(), "right")).slice(1)}`);
     },
+    /** @returns {Promise<string>} the path of this page with this set-up */
+    address: async () => window.location.pathname + (isForm() ? window.location.search : await fragmentOf(getYaml())),
     hasKept: () => window.sessionStorage.getItem(KEPT) !== null,
     /** Opens the page of experiments with this set-up. */
     async experiment() {

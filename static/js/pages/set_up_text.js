@@ -7,7 +7,7 @@ import { debounced } from "./debounced.js";
 /** Pause after the last keystroke, ms. */
 const PAUSE_MS = 300;
 
-const NOTHING = { problems: [], failure: null, no_failure: "", title: "" };
+const NOTHING = { problems: [], failure: null, no_failure: "", title: "", validity: "", compared: false };
 
 /**
  * @param {object} parts

@@ -27,6 +27,7 @@ export function makeStoryBar(document, bar, onStep) {
       setText(time, `${seconds(step.at_us)} s`);
       setText(words, step.words);
       bar.dataset.step = step.kind;
+      bar.classList.toggle("is-harm", story.harm);
       [...pips.children].forEach((pip, number) => {
         pip.classList.toggle("past", number < at);
         const button = required(pip, "button");

@@ -99,7 +99,7 @@ function groupOf(parts, failover, group, open) {
     element(document, "b.amount", { text: whole(group.count) }),
     element(document, "span", {}, [element(document, "b", { text: group.heading }), element(document, "span.says", { text: group.says })]),
   ]);
-  const box = element(document, `details.group.${group.kind}`, { open }, [summary, list, more]);
+  const box = element(document, `details.group.${group.kind}${isHarm(parts.getState(), failover, group) ? ".is-harm" : ""}`, { open }, [summary, list, more]);
   let shown = 0;
   async function fetchMore() {
     try {
@@ -116,6 +116,12 @@ function groupOf(parts, failover, group, open) {
   more.addEventListener("click", fetchMore);
   box.addEventListener("toggle", () => box.open && shown === 0 && fetchMore());
   return box;
+}
+
+/** Whether a group's messages are duplicates, lost, or unread ones that cannot arrive. What is on the way, or was rightly delivered again, is no harm. */
+function isHarm({ view }, failover, { kind }) {
+  if (kind !== "stranded") return kind !== "redeliveries";
+  return failover.stranded_missing > 0 && view.clusters[failover.from]?.state !== "up";
 }
 
 function messageButton({ document, story }, failover, group, message) {

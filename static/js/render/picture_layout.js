@@ -8,7 +8,7 @@ const CANVASES = "canvas[data-part], .handles canvas";
 /**
  * @typedef {object} PictureLayout
  * @property {{canvas: HTMLCanvasElement, box: DOMRect}[]} canvases in drawing order
- * @property {{text: string, box: DOMRect, font: string, colour: string}[]} names of lanes, nodes, clients, links, which are elements over the canvases
+ * @property {{text: string, box: DOMRect, font: string, colour: string, ground?: string}[]} names of lanes, nodes, clients, links, which are elements over the canvases; ground: colour under one that lies over lines
  * @property {number} left of the diagram, CSS px of the page
  * @property {number} top
  * @property {number} width CSS px
@@ -41,6 +41,26 @@ export function layoutOf(document, window, section) {
   };
 }
 
+/** Space around a picture in a file, and above it for its title and a line under that, px. */
+const [MARGIN_PX, TITLE_PX] = [16, 44];
+
+/**
+ * The layout of a picture that is saved: with a margin, and above it what it shows.
+ * @param {PictureLayout} layout
+ * @param {{title: string, line: string, family: string, colour: string, soft: string}} given
+ * @returns {PictureLayout}
+ */
+export function withTitle(layout, { title, line, family, colour, soft }) {
+  const left = layout.left - MARGIN_PX;
+  const top = layout.top - MARGIN_PX - TITLE_PX;
+  const boxAt = (y) => new DOMRect(layout.left, y, layout.width, 20);
+  const heading = [
+    { text: title, box: boxAt(top + MARGIN_PX - 2), font: `650 15px ${family}`, colour },
+    { text: line, box: boxAt(top + MARGIN_PX + 17), font: `400 12px ${family}`, colour: soft },
+  ];
+  return { ...layout, left, top, width: layout.width + 2 * MARGIN_PX, height: layout.height + 2 * MARGIN_PX + TITLE_PX, names: [...layout.names, ...heading] };
+}
+
 /** That of the widest canvas: the sizes of a small one are rounded to whole px. */
 function ratioOf(canvases) {
   const widest = canvases.reduce((found, one) => (one.box.width > found.box.width ? one : found));
@@ -57,20 +77,30 @@ function namesIn(document, window, section) {
       const [box] = range.getClientRects();
       const text = walker.currentNode.textContent.trim();
       const style = window.getComputedStyle(walker.currentNode.parentElement);
-      if (text && box && box.width > 2 && style.visibility === "visible") found.push({ text, box, font: `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`, colour: style.color });
+      if (text && box && box.width > 2 && style.visibility === "visible") found.push({ text, box, font: `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`, colour: style.color, ground: groundOf(window, walker.currentNode.parentElement.closest(".handle")) });
     }
     return found;
   });
+}
+
+/** @returns {string | undefined} the colour that an element covers what is under it with */
+function groundOf(window, handle) {
+  const colour = handle ? window.getComputedStyle(handle).backgroundColor : "";
+  return colour && colour !== "transparent" && !/, 0\)$/.test(colour) ? colour : undefined;
 }
 
 /** Writes the names into a context in CSS px of the page. @param {any} context @param {PictureLayout["names"]} names */
 export function paintNames(context, names) {
   context.textAlign = "left";
   context.textBaseline = "middle";
-  for (const { text, box, font, colour } of names) {
+  for (const { text, box, font, colour, ground } of names) {
+    if (ground) {
+      context.fillStyle = ground;
+      context.fillRect(box.left - 2, box.top, box.width + 4, box.height);
+    }
     context.font = font;
     context.fillStyle = colour;
-    context.fillText(text, box.left, (box.top + box.bottom) / 2);
+    context.fillText(text, box.left, (box.top + box.bottom) / 2, Math.max(box.width, 1) + 4);
   }
 }
 

@@ -1,16 +1,93 @@
-/** What the time diagrams of all protocols share: grid with lanes, the part that was not run yet, faults, and the now line. */
+/**
+ * Paints the time panel: axis, the protocol's diagram, and the curve of duplicates if something failed now, with one now line through all.
+ * It is one canvas, painted at once from one window, so all parts show the same instant at the same place in every frame.
+ */
 
 import { ticksOf } from "../layout/time_axis.js";
-import { markAs } from "./marks.js";
+import { peersOf } from "../model/forecast.js";
+import { counted, whole } from "../model/format.js";
+import { prepared } from "./canvas.js";
+import { markAs, paintWithChosen } from "./marks.js";
 import { fontOf } from "./theme.js";
 
+/** Distance of the diagram's lines, px, and that on a low page. */
 export const LINE_PITCH_PX = 31;
-export const HEAD_PX = 34;
+export const LOW_PITCH_PX = 26;
+const HEAD_PX = 34;
+/** Space above the plot of the curve, px, and below it for the instants of the axis. */
+const ABOVE_CURVE_PX = 6;
+const BELOW_CURVE_PX = 22;
+/** Factors of a power of ten that are figures of the curve's axis. */
+const ROUND = [1, 2, 5, 10];
+
+/**
+ * @typedef {object} Room where a time panel is painted, px of its canvas
+ * @property {import("../layout/time_axis.js").TimeWindow} window
+ * @property {number} x0 where the window begins
+ * @property {number} x1 where it ends
+ * @property {(us: number) => number} xAt
+ * @property {(lane: string) => number} yAt
+ * @property {string[]} lanes
+ * @property {number} below lower edge of the diagram
+ * @property {number} height of diagram and curve
+ * @property {number} now_us
+ * @property {number} furthest_us
+ * @property {Curve | null} curve
+ */
+/** @typedef {{from_us: number, to_us: number, value: number}} Step duplicates until the next point, or up to the instant shown */
+/**
+ * @typedef {object} Curve
+ * @property {{peer: string, shown: boolean, steps: Step[]}[]} lines up to the instant shown; shown: the line of the peer that is watched
+ * @property {number} most the figure at the upper edge
+ * @property {number} top of the plot, px
+ * @property {number} bottom
+ */
 
 /** @returns {number} height of the diagram without the curve, px */
-export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_PITCH_PX + 22) * scale;
+export const spacetimeHeight = (lanes, scale, pitch_px = LINE_PITCH_PX) => (HEAD_PX + (lanes - 1) * pitch_px + 22) * scale;
 
-export function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) {
+/**
+ * @param {HTMLCanvasElement} canvas covers diagram and curve
+ * @param {any} state
+ * @param {any} watched
+ * @param {import("./theme.js").Theme} theme
+ * @param {any} given diagram, has_curve, lanes, pitch_px, window, x0, x1, width, height, strip_px, curve_px, now_us, furthest_us, points (of the curve, around the window), ratio, chosen, and what the diagram reads
+ * @returns {{places: any[], curve: Curve | null}} positions that can be clicked, and the curve as painted
+ */
+export function paintTime(canvas, state, watched, theme, given) {
+  const { diagram, lanes, pitch_px, window, x0, x1, width, height, ratio, chosen } = given;
+  const room = {
+    ...given,
+    xAt: (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0),
+    yAt: (lane) => (HEAD_PX + lanes.indexOf(lane) * pitch_px) * theme.scale,
+    below: spacetimeHeight(lanes.length, theme.scale, pitch_px),
+    curve: given.has_curve ? curveIn(watched.curve, theme, given) : null,
+  };
+  const painted = { width, height, ground: theme.ink.bg, part: "time", chosen };
+  const places = paintWithChosen(prepared(canvas, width, height, ratio), painted, (context) => paintAll(context, state, watched, theme, diagram, room));
+  return { places, curve: room.curve };
+}
+
+function paintAll(context, state, watched, theme, diagram, room) {
+  const { xAt, x0, x1, height, now_us, curve } = room;
+  context.textBaseline = "middle";
+  paintGrid(context, theme, room);
+  paintFuture(context, theme, xAt(room.furthest_us), x1, HEAD_PX * theme.scale - 12, height - 24);
+  context.save();
+  context.beginPath();
+  context.rect(x0 - 6, 0, x1 - x0 + 12, height);
+  context.clip();
+  const places = diagram.paint(context, state, watched, theme, room);
+  context.restore();
+  if (curve) paintCurve(context, theme, curve, room);
+  markAs(context, null);
+  paintMarks(context, theme, diagram.marks(state, room.landmarks), { ...room, now_x: xAt(now_us) });
+  paintNow(context, theme, xAt(now_us), height, x0, x1);
+  if (curve) diagram.paintOver?.(context, state, watched, theme, room);
+  return places;
+}
+
+function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) {
   markAs(context, "axis");
   context.font = fontOf(theme);
   context.textAlign = "center";
@@ -30,7 +107,7 @@ export function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, 
   }
 }
 
-export function paintFuture(context, theme, from, x1, top, bottom) {
+function paintFuture(context, theme, from, x1, top, bottom) {
   if (from >= x1) return;
   markAs(context, "time-future");
   context.save();
@@ -49,7 +126,7 @@ export function paintFuture(context, theme, from, x1, top, bottom) {
 }
 
 /** Draws faults and commands as dotted lines in the colour of harm through diagram and curve, with labels where they fit. */
-export function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }) {
+function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }) {
   let free = x0;
   markAs(context, "time-fault");
   for (const mark of marks) {
@@ -79,9 +156,120 @@ export function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, 
   }
 }
 
-export function paintNow(context, theme, x, height, x0, x1) {
+function paintNow(context, theme, x, height, x0, x1) {
   if (x < x0 || x > x1 + 1) return;
   markAs(context, "time-now");
   context.fillStyle = theme.ink.ink;
   context.fillRect(x - 0.6, 10, 1.3, height - 30);
+}
+
+/** @returns {Curve} */
+function curveIn({ name, peer: watched }, theme, { points, window, now_us, strip_px, curve_px }) {
+  const known = points.slice(0, points.findLastIndex(([at_us]) => at_us <= now_us) + 1);
+  const lines = peersOf(known, name).map((peer) => ({ peer, shown: peer === watched, steps: stepsOf(known, name, peer, now_us) }));
+  return { lines, most: mostOf(points, name, window), top: strip_px + ABOVE_CURVE_PX, bottom: strip_px + curve_px - BELOW_CURVE_PX * theme.scale };
+}
+
+/**
+ * @param {import("../model/forecast.js").Point[]} points
+ * @returns {Step[]} without a step where a point has no value: nothing could fail there, or nothing take over
+ */
+export function stepsOf(points, name, peer, now_us) {
+  return points.flatMap(([from_us, values], at) => {
+    const value = values[name]?.[peer];
+    return value === undefined ? [] : [{ from_us, to_us: points[at + 1]?.[0] ?? now_us, value }];
+  });
+}
+
+/** The largest figure around the window, with some room above it. */
+function mostOf(points, name, { start_us, span_us }) {
+  let top = 4;
+  for (const [at_us, values] of points) {
+    if (at_us < start_us - span_us || at_us > start_us + span_us) continue;
+    for (const value of Object.values(values[name] ?? {})) top = Math.max(top, value);
+  }
+  return top * 1.15;
+}
+
+/** @returns {number} the y of a number of duplicates, px */
+export const curveY = ({ most, top, bottom }, value) => bottom - (value / most) * (bottom - top);
+
+/** @returns {string} what the curve is at an instant, "" where it has no value */
+export function curveWords({ lines }, { words }, at_us) {
+  const line = lines.find(({ shown }) => shown);
+  const step = line?.steps.findLast(({ from_us, to_us }) => from_us <= at_us && at_us <= to_us);
+  return step ? `${counted(step.value, "duplicate")} ${words(line.peer)} at ${(at_us / 1e6).toFixed(3)} s` : "";
+}
+
+function paintCurve(context, theme, curve, { xAt, x0, x1, now_us }) {
+  markAs(context, "axis");
+  paintFigures(context, theme, curve, x0);
+  context.save();
+  context.beginPath();
+  context.rect(x0, curve.top - ABOVE_CURVE_PX, Math.max(0, Math.min(x1, xAt(now_us)) - x0), curve.bottom - curve.top + 2 * ABOVE_CURVE_PX);
+  context.clip();
+  markAs(context, "time-curve");
+  const partsOf = (is_shown) => curve.lines.filter(({ shown }) => shown === is_shown).flatMap((line) => cornersOf(curve, line.steps, xAt));
+  for (const corners of partsOf(false)) stroke(context, corners, { colour: theme.ink.harmSoft, width: 1.2, dash: [6, 4] });
+  for (const corners of partsOf(true)) {
+    fillUnder(context, corners, curve.bottom, theme.ink.harmWash);
+    stroke(context, corners, { colour: theme.ink.harm, width: 1.8 * theme.scale, dash: [] });
+  }
+  context.restore();
+  markAs(context, "axis");
+  context.fillStyle = theme.ink.strong;
+  context.fillRect(x0, curve.bottom, x1 - x0, 1);
+}
+
+/** @returns {{x: number, y: number}[][]} corners of the steps, in parts without a gap */
+function cornersOf(curve, steps, xAt) {
+  const parts = [];
+  let end_us = null;
+  for (const { from_us, to_us, value } of steps) {
+    if (from_us !== end_us) parts.push([]);
+    const y = curveY(curve, value);
+    parts.at(-1).push({ x: xAt(from_us), y }, { x: xAt(to_us), y });
+    end_us = to_us;
+  }
+  return parts;
+}
+
+function trace(context, corners) {
+  context.beginPath();
+  corners.forEach(({ x, y }, at) => (at === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
+}
+
+function stroke(context, corners, { colour, width, dash }) {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.setLineDash(dash);
+  trace(context, corners);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function fillUnder(context, corners, bottom, colour) {
+  trace(context, corners);
+  context.lineTo(corners[corners.length - 1].x, bottom);
+  context.lineTo(corners[0].x, bottom);
+  context.closePath();
+  context.fillStyle = colour;
+  context.fill();
+}
+
+/** Figures of the curve, left of it: 0 and one or two round ones, as many as do not touch. */
+function paintFigures(context, theme, curve, x0) {
+  context.font = fontOf(theme);
+  context.fillStyle = theme.ink.ink3;
+  context.textAlign = "right";
+  for (const value of figuresOf(curve.most, curve.bottom - curve.top < 4 * theme.label ? 1 : 2)) context.fillText(whole(value), x0 - 4, curveY(curve, value));
+}
+
+/** @returns {number[]} 0 and at least one but at most `more` further figures, multiples of a round one */
+export function figuresOf(most, more) {
+  const power = 10 ** Math.floor(Math.log10(most / (more + 1)));
+  const steps = ROUND.map((factor) => factor * power);
+  const at = steps.findIndex((step) => step * (more + 1) > most);
+  const count = Math.floor(most / steps[at]);
+  return count > 0 ? Array.from({ length: count + 1 }, (_, times) => times * steps[at]) : [0, Math.floor(most / steps[at - 1]) * steps[at - 1]];
 }

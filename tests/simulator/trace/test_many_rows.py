@@ -55,7 +55,9 @@ def test_rows_appended_at_once_equal_rows_appended_one_by_one(pieces, data):
                 for row in rows:
                     many.append(row)
         assert len(one) == len(many) and one.digest() == many.digest()
-        assert [one._tuple(seq) for seq in range(len(one))] == [many._tuple(seq) for seq in range(len(many))]
+        assert [one.row_tuple(seq) for seq in range(len(one))] == [
+            many.row_tuple(seq) for seq in range(len(many))
+        ]
         first, last = sorted(data.draw(st.integers(0, len(one))) for _ in range(2))
         wanted, columns = one.columns(first, last), many.columns(first, last)
         assert {name: values.tolist() for name, values in wanted.items()} == {
@@ -117,7 +119,7 @@ def test_a_branch_from_inside_a_sealed_block_is_sealed_at_the_same_row_as_the_tr
     at_once.append_rows(*as_columns(rows[seq:half], seq))
     at_once.append_rows(*as_columns(rows[half:], half))
     assert slowly.digest() == at_once.digest() == whole.digest() and len(slowly) == len(at_once) == len(whole)
-    assert [branch._tuple(place) for branch in (slowly, at_once) for place in (0, seq)] == [
+    assert [branch.row_tuple(place) for branch in (slowly, at_once) for place in (0, seq)] == [
         rows[0],
         rows[seq],
     ] * 2

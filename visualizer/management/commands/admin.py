@@ -45,6 +45,11 @@ class Command(BaseCommand):
             help="change the scenario; may be repeated",
         )
         parser.add_argument(
+            "--rules",
+            metavar="FILE.py",
+            help="run it under the rule of this Python file of your own (docs/rules.md)",
+        )
+        parser.add_argument(
             "--notes",
             action="store_true",
             help="print the lab's own knowledge under the fields that it concerns",
@@ -63,5 +68,6 @@ class Command(BaseCommand):
                 seed=options["seed"],
                 sets=options["sets"],
                 notes=options["notes"],
+                rules=options["rules"],
             )
         )

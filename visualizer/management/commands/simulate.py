@@ -39,6 +39,11 @@ class Command(BaseCommand):
             metavar="dotted.path=value",
             help="change the scenario; may be repeated",
         )
+        parser.add_argument(
+            "--rules",
+            metavar="FILE.py",
+            help="run it under the rule of this Python file of your own (docs/rules.md)",
+        )
         parser.add_argument("--trace", metavar="FILE", help="write the trace to a .parquet or .jsonl file")
         parser.add_argument(
             "--strategy",
@@ -46,7 +51,9 @@ class Command(BaseCommand):
             help=f"run it under one strategy for the subscriptions' progress: {', '.join(STRATEGY_NAMES)}",
         )
         parser.add_argument(
-            "--compare", action="store_true", help="run it under every strategy and print the comparison"
+            "--compare",
+            action="store_true",
+            help="run it under every strategy, or with --rules under both rules, and print the comparison",
         )
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
@@ -66,6 +73,7 @@ class Command(BaseCommand):
             "seed": options["seed"],
             "until": options["until"],
             "sets": options["sets"],
+            "rules": options["rules"],
             "as_json": options["json"],
             "progress": sys.stderr.isatty(),
         }

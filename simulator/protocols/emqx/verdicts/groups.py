@@ -46,6 +46,7 @@ class CountedGroup:
     lost: int = 0
     lost_qos0: int = 0
     waiting: int = 0
+    pending_repeats: int = 0
     by_cause: dict[str, int] = field(default_factory=lambda: {name: 0 for name, _holds in GROUP_CAUSES})
     handovers: int = 0
     handover_us: dict[str, int | None] = field(
@@ -80,6 +81,7 @@ def _count(histories: Histories, group: GroupHistory, scenario: Scenario) -> Cou
         stream = group.streams.get(number) or StreamHistory()
         _messages(histories, group, scenario, stream, stored.messages, counted)
         _owners(stream, histories.end_us, counted, gaps)
+        counted.pending_repeats += _pending_repeats(stream)
     counted.handover_us = percentiles(gaps)
     counted.reordered = _reordered(histories, group)
     return counted
@@ -132,6 +134,27 @@ def _messages(
             counted.duplicates_list.append(
                 GroupDuplicate(histories.names[producer], sequence_id, delivery.at_us, cause, evidence)
             )
+
+
+def _pending_repeats(stream: StreamHistory) -> int:
+    """How many messages of the stream may still be delivered again.
+
+    Those are delivered before, at or after the position where a reader began, and not delivered by it since;
+    without a reader all that were delivered at or after the position of the latest leader.
+    """
+    if stream.found_us is None or stream.done_us is not None:
+        return 0
+    reading = [lease for lease in stream.newest.values() if lease.end_us is None]
+    if not reading:
+        return sum(offset >= stream.position for offset in stream.delivered)
+    return sum(
+        any(
+            offset >= lease.position
+            and not any(one.client == lease.client and one.seq > lease.seq for one in deliveries)
+            for lease in reading
+        )
+        for offset, deliveries in stream.delivered.items()
+    )
 
 
 def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> set[int]:

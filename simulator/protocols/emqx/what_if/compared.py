@@ -7,8 +7,8 @@ from typing import Any
 from simulator.system.compared import Case, Compared, Figure, Price, figure_words, per_second
 
 FIGURES = (
-    Figure("duplicates", "duplicates", "duplicates"),
-    Figure("redeliveries", "redelivered", "redelivered"),
+    Figure("duplicates", "duplicates", "duplicates", grows=True),
+    Figure("redeliveries", "redelivered", "redelivered", grows=True),
     Figure("lost", "lost", "lost"),
     Figure("lost_qos0", "lost, QoS 0", "lost, QoS 0"),
     Figure("waiting", "unread at the end", "unread at the end"),

@@ -2,7 +2,7 @@
 
 Rules: fields, their order and form are those of a Pulsar 4.1 broker. As in a broker, counters begin with the
 topic's load. They are counted in the trace. Messages out are counted when the broker sends them. Rates are
-over the last RATE_WINDOW_US of simulated time (a broker: over its last full minute). Features that the
+over the last RATES_OVER_US of simulated time (a broker: over its last full minute). Features that the
 simulator does not model have the value of an idle broker. Names of hosts and versions of clients are omitted
 (docs/admin.md lists all).
 """
@@ -18,6 +18,7 @@ from simulator.protocols.pulsar.admin.tallies import REDELIVERED, Tallies, Tally
 from simulator.protocols.pulsar.scenario.policies import MESSAGE_AGE, SIZE
 from simulator.protocols.pulsar.storage import backlog_quota
 from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
+from simulator.protocols.pulsar.storage.retention import RATES_OVER_US
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.storage.retention import Expired
 
-RATE_WINDOW_US = 10_000_000
 ADVANCED = ("acknowledgement", "expiry", "update")
 """Reasons of a moved mark-delete that a broker notes in lastMarkDeleteAdvancedTimestamp.
 
@@ -81,7 +82,7 @@ def counters(runtime: Pulsar, topic: Topic, counted: dict[int, Tallies]) -> Gene
     """
     trace, now_us = runtime.trace, runtime.now_us
     began = topic.loaded_seq if topic.epoch > 1 else 0  # no rows of a topic precede its first load
-    from_us = max(now_us - RATE_WINDOW_US, topic.loaded_us)
+    from_us = max(now_us - RATES_OVER_US, topic.loaded_us)
     first = min(max(began, trace.first_after(from_us) if from_us else 0), runtime.seq)
     since = yield from _counted_from(runtime, began, counted)
     window = yield from _counted_from(runtime, first, counted)
@@ -112,6 +113,10 @@ class TopicStats:
 
     def _per_second(self, amount: int) -> float:
         return amount * 1_000_000 / self.counted.window_us
+
+    def _recently_expired(self, expired: Expired) -> int:
+        """The entries over the window."""
+        return expired.since(self.runtime.now_us - self.counted.window_us)
 
     def bytes_rate_in(self, **wanted: int) -> float:
         window = self.counted.window
@@ -250,9 +255,9 @@ class TopicStats:
             "unackedMessages": one.dispatcher.unacked if individual else 0,
             "type": one.type,
             **({"activeConsumerName": active.consumer.name} if active is not None else {}),
-            "msgRateExpired": self.rate("message.expired", subscription=number),
-            "msgExpired": self.since("message.expired", subscription=number).entries,
-            "totalMsgExpired": self.since("message.expired", subscription=number).entries,
+            "msgRateExpired": self._per_second(recently := self._recently_expired(one.expired)),
+            "msgExpired": recently,
+            "totalMsgExpired": one.expired.total,
             **self._instants(one),
             "consumers": consumers,
             "isDurable": True,
@@ -281,7 +286,7 @@ class TopicStats:
             if number is not None
         ]
         return {
-            "lastExpireTimestamp": _ms(self.since("message.expired", subscription=one.number)),
+            "lastExpireTimestamp": max(0, one.expired.checked_us) // 1000,
             "lastConsumedFlowTimestamp": 0,
             "lastConsumedTimestamp": _ms(self.since("message.delivered", subscription=one.number)),
             "lastAckedTimestamp": _ms(self.since("message.registered", subscription=one.number)),
@@ -348,8 +353,8 @@ class TopicStats:
             else 0.0,
             "msgOutCount": replicator.sent_entries,
             "bytesOutCount": replicator.sent_bytes,
-            "msgRateExpired": 0.0,
-            "msgExpiredCount": 0,
+            "msgRateExpired": self._per_second(self._recently_expired(replicator.expired)),
+            "msgExpiredCount": 0,  # `ReplicatorStatsImpl.getMsgExpiredCount` returns 0
             "replicationBacklog": replicator.cursor_now().backlog(self.topic.log.length),
             "connected": replicator.connected,
             "replicationDelayInSeconds": oldest_pending_us(replicator) // 1_000_000,

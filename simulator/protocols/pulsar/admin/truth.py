@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.admin.stats import RATE_WINDOW_US, TopicStats, oldest_pending_us
+from simulator.protocols.pulsar.admin.stats import TopicStats, oldest_pending_us
 from simulator.protocols.pulsar.admin.stats_internal import LEDGERS_MAX, RANGES_CHARACTERS_MAX
 from simulator.protocols.pulsar.admin.tallies import Backlog, made_of
+from simulator.protocols.pulsar.storage.retention import RATES_OVER_US
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.admin.metrics import SnapshotCounts
@@ -278,6 +279,6 @@ def _of_subscription_metrics(stats: TopicStats) -> Notes:
         ).strip()
     if topic.subscriptions:
         notes[("pulsar_subscription_msg_rate_out", *labels)] = (
-            f"Over the last {seconds(min(stats.counted.window_us, RATE_WINDOW_US))} of simulated time."
+            f"Over the last {seconds(min(stats.counted.window_us, RATES_OVER_US))} of simulated time."
         )
     return notes

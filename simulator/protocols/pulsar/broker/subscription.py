@@ -8,6 +8,7 @@ persisted at the rate that `cursor_writer` allows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simulator.log.border import Border
@@ -20,6 +21,7 @@ from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
 from simulator.protocols.pulsar.storage import retention
 from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
+from simulator.protocols.pulsar.storage.retention import Expired
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Subscription:
     __slots__ = (
         "border",
         "cursor",
+        "expired",
         "dispatcher",
         "filter",
         "last_applied_us",
@@ -69,6 +72,7 @@ class Subscription:
         self.border.persist()
         self.writer = CursorWriter(self)
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
+        self.expired = Expired()
         self.sender = sender_for(self)
         self.filter = AcknowledgementFilter(self)
 
@@ -112,6 +116,7 @@ class Subscription:
         self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
         self.snapshots.drop("unloaded", cause)
         self.sent_before = (0, 0)
+        self.expired = Expired()
         if clean and self.cursor.dirty:
             self.writer.write(cause)
 
@@ -212,6 +217,36 @@ class Subscription:
         if window is not None:
             window.recount()
         return True
+
+    def acknowledge_listed(self, entries: Sequence[int], peer: str, evidence_seq: int, cause: int) -> None:
+        """Individually delete entries that the Update of a peer lists, if the rule of the run has such ones.
+
+        Consumers keep what they were sent, as with a mark-delete that an Update moves.
+        """
+        runtime, topic, cursor, messages = self.runtime, self.topic, self.cursor, self.runtime.messages
+        before, seq = cursor.mark_delete, cause
+        window = runtime.window_into(topic.cluster.name, self.name)
+        for index in entries:
+            record = topic.log.records[index]
+            if record < 0 or cursor.is_acknowledged(index):
+                continue
+            count, place = messages.batch[record], topic.log.position(index)
+            remaining = cursor.batch_remaining(index, count)
+            for bit in range(count):
+                if not remaining >> bit & 1:
+                    continue
+                message = record + bit
+                about = (messages.producer[message], messages.sequence_id[message], *place)
+                where = (*about, NULL if count == 1 else bit)
+                here = (topic.cluster.number, topic.number, self.number)
+                row = (here[0], peer, *here[1:], *where, evidence_seq)
+                seq = runtime.note("message.listed", cause, *row)
+                seq = runtime.emit((_REGISTERED, runtime.now_us, seq, *here, NULL, *where))
+                if window is not None:
+                    window.settled(message)
+            cursor.acknowledge(index)
+        self.dispatcher.check_below = max(self.dispatcher.check_below, cursor.last_acknowledged + 1)
+        self.after_acknowledgement(before, "acknowledgement", seq)
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
         """Skip, clear or expiry: covered messages of consumers no longer count as unacknowledged.

@@ -92,6 +92,19 @@ CONTROL = (
     "update.applied",
     "update.position",
 )
+COLUMNS = (
+    "type",
+    "cluster",
+    "peer",
+    "topic",
+    "subscription",
+    "ledger",
+    "entry",
+    "to_ledger",
+    "to_entry",
+    "snapshot",
+    "reason",
+)
 _PASSED = ("expired", "cleared", "skipped", "expire-messages", "backlog-quota")
 """Reasons of `message.not-replicated` for messages that were meant for the peer."""
 
@@ -107,12 +120,13 @@ class SafeUpdate(Check):
     subscription (or was removed before an Update opened that), or an Update applied at X had covered it
     (checked by the same claim at the cluster that wrote that one). Acks that X's cursor later loses in a
     crash or a reset still count. Each entry of Y is judged once for each X and subscription, when the first
-    Update names it or a later one.
+    Update names it or a later one. Under a rule of one's own an Update may list messages. The same holds for
+    each that Y then deletes.
     """
 
     claim = (
         "Whenever a cluster writes an Update, every message that the peer holds at or below the named "
-        "position has been"
+        "position, and every one that the Update lists, has been"
         " acknowledged, expired or skipped at that cluster."
     )
 
@@ -143,20 +157,8 @@ class SafeUpdate(Check):
         self.gone.read(stretch)
         self.never_sent.read(_never_sent(stretch), "peer")
         broken: list[tuple[int, str]] = []
-        columns = (
-            "type",
-            "cluster",
-            "peer",
-            "topic",
-            "subscription",
-            "ledger",
-            "entry",
-            "to_ledger",
-            "to_entry",
-            "snapshot",
-            "reason",
-        )
-        for row in stretch.of(*CONTROL).records(*columns):
+        listed, judged = stretch.of("message.listed"), 0
+        for row in stretch.of(*CONTROL).records(*COLUMNS):
             (
                 seq,
                 kind,
@@ -171,6 +173,12 @@ class SafeUpdate(Check):
                 snapshot,
                 reason,
             ) = row
+            if kind in (_UPDATE_APPLIED, _SUBSCRIPTION_CREATED) and len(
+                listed
+            ):  # before they count as covered
+                upto = int(np.searchsorted(listed.seqs, seq))
+                broken += self._listed(stretch, listed.take(np.arange(judged, upto)))
+                judged = upto
             if kind == _UPDATE_POSITION:
                 link, place = (cluster, peer, topic, subscription), position(to_ledger, to_entry)
                 if self.safe.holds(stretch, topic):
@@ -191,8 +199,26 @@ class SafeUpdate(Check):
                     self.partial[snapshot] = None
             else:
                 self.safe.follow(known, (seq, kind, cluster, peer, topic, ledger, entry))
+        if judged < len(listed):
+            broken += self._listed(stretch, listed.take(np.arange(judged, len(listed))))
         self.gone.finish()
         self.never_sent.finish()
+        return broken
+
+    def _listed(self, stretch: Stretch, listed: Rows) -> list[tuple[int, str]]:
+        """Messages that a cluster deleted because an Update lists them, and that nobody had acknowledged."""
+        broken: list[tuple[int, str]] = []
+        by = ("cluster", "peer", "subscription", "producer")
+        for (cluster, peer, subscription, producer), rows in listed.groups(*by):
+            ids, written = rows["sequence_id"], rows["evidence_seq"]
+            bad = np.flatnonzero(self.gone.unseen(peer, subscription, producer, ids, written))
+
+            def describe(number: int) -> str:
+                at, message = stretch.name(peer), stretch.message(producer, int(ids[bad[number]]))
+                words = f"{at}'s Update of {stretch.name(subscription)} lists {message}"
+                return f"{words} for {stretch.name(cluster)}: not acknowledged, expired or skipped at {at}"
+
+            broken += first_broken(rows.seqs[bad], describe)
         return broken
 
     def _named(

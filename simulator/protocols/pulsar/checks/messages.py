@@ -353,6 +353,7 @@ DEALT_WITH = (
     "message.skipped",
     "message.evicted",
     "message.filtered",
+    "message.listed",
 )
 
 Cursor = tuple[int, int, int]
@@ -368,7 +369,7 @@ class AckedExpiredOrSkipped:
 
     The claims about Updates and about filtering are based on it. It holds for a message at X and a
     subscription when the application acknowledged it at X, it expired or was skipped at X, X skipped it
-    because a peer had reported it as acknowledged, or X's cursor was set above it.
+    because a peer had reported it as acknowledged, an Update listed it, or X's cursor was set above it.
     """
 
     def __init__(self) -> None:

@@ -187,15 +187,16 @@ class Selections:
 
 # --- how a consumer requests redelivery: negative acks and ack timeouts, and when requests are sent
 #
-# Rules: in Shared and Key_Shared, single messages are requested, each at its instant. Otherwise a request
-# covers everything unacknowledged, so the number of requests matters. Earlier deliveries do not time out
-# after it, because everything is redelivered (UnAckedMessageTracker.clear).
+# Rules: in Shared and Key_Shared, single messages are requested. Otherwise a request covers everything
+# unacknowledged, so the number of requests matters. Earlier deliveries do not time out after it, because
+# everything is redelivered (UnAckedMessageTracker.clear). An ack timeout is requested at its instant.
 #
 # When the client sends these requests depends on its release (option `negativeAckTracker`). Since PIP-393 a
 # negative ack is due after the delay, and its due time in epoch milliseconds loses its lowest
 # `negativeAckPrecisionBitCnt` bits. The client's timer runs out a delay after the first negative ack, then
 # at the earliest due time, and each time sends one request for all that is due (`NegativeAcksTracker.add`,
-# `triggerRedelivery`). Before, the client worked in rounds, three in a delay.
+# `triggerRedelivery`). Before, the client worked in rounds, three in a delay. In Shared and Key_Shared the
+# instant of each message's request follows from the first negative ack since none was pending.
 
 
 _ROUNDS_IN_A_DELAY = 3
@@ -226,6 +227,7 @@ class RedeliveryRequests:
     __slots__ = (
         "_consumer",
         "_due",
+        "_pending",
         "_rounds",
         "_tracker",
         "_untimed",
@@ -242,12 +244,15 @@ class RedeliveryRequests:
         self._tracker = consumer.runtime.option("negativeAckTracker")
         # by topic, and by due time in epoch ms, the newest negative ack; a timer runs while any is due
         self._due: dict[Place, dict[int, tuple[Delivery, int]]] = {}
+        # of Shared and Key_Shared: the first negative ack since none was pending, and the last request
+        self._pending: dict[Place, tuple[int, int]] = {}
 
     def clear(self) -> None:
         """The process was killed."""
         self.requested.clear()
         self._rounds.clear()
         self._due.clear()
+        self._pending.clear()
 
     def expect_ack(self, key: MessageKey, seq: int) -> None:
         """The application received the message by row `seq`: check later whether it was acknowledged."""
@@ -277,11 +282,39 @@ class RedeliveryRequests:
         self._note_requested(key)
         due_us = runtime.now_us + consumer.spec.redelivery_delay_us
         if received.session.subscription.type in _ONE_BY_ONE:
-            runtime.schedule(due_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
+            at_us = self.take_single(key.place, runtime.now_us)
+            runtime.schedule(at_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
         elif self._tracker == BITMAP:
             self._request_when_due(delivery, seq, due_us)
         else:
             self._request_in_round(delivery, seq, due_us)
+
+    def single_us(self, place: Place, at_us: int) -> tuple[int, int]:
+        """When a message of Shared or Key_Shared is requested that is negatively acked at an instant.
+
+        Returns the instant of the first negative ack since none was pending, and that of the request. Later
+        negative acks are not requested earlier.
+        """
+        delay_us = self._consumer.spec.redelivery_delay_us
+        begun_us, last_us = self._pending.get(place, (at_us, NULL))
+        if last_us <= at_us:
+            begun_us = at_us
+        if self._tracker == ROUNDS:
+            number = -(-(at_us + delay_us - begun_us) * _ROUNDS_IN_A_DELAY // delay_us)
+            return begun_us, begun_us - (-delay_us * number // _ROUNDS_IN_A_DELAY)
+        first_us = begun_us + delay_us
+        later_ms = self._due_ms(at_us + delay_us) - EPOCH_MS - first_us // 1000
+        return begun_us, first_us + max(0, later_ms) * 1000
+
+    def take_single(self, place: Place, at_us: int) -> int:
+        """Record a negative ack of Shared or Key_Shared, and return when the message is requested."""
+        self._pending[place] = begun_us, requested_us = self.single_us(place, at_us)
+        return requested_us
+
+    def _due_ms(self, due_us: int) -> int:
+        """The due time in epoch ms without its lowest bits."""
+        bits = self._consumer.spec.negative_ack_precision_bits
+        return (EPOCH_MS + due_us // 1000) >> bits << bits
 
     def delay_over(self, argument: tuple[int, Delivery, int]) -> None:
         """Request redelivery of a negatively acknowledged message."""
@@ -292,8 +325,7 @@ class RedeliveryRequests:
     def _request_when_due(self, delivery: Delivery, seq: int, due_us: int) -> None:
         """Add a negative ack at its due time, and start the topic's timer if it does not run."""
         consumer, place = self._consumer, delivery.key.place
-        bits = consumer.spec.negative_ack_precision_bits
-        due_ms = (EPOCH_MS + due_us // 1000) >> bits << bits
+        due_ms = self._due_ms(due_us)
         starts = place not in self._due
         self._due.setdefault(place, {})[due_ms] = (delivery, seq)
         if starts:

@@ -148,23 +148,17 @@ def expire_messages(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     if "position" in arguments:
         raise CommandError("404", _no_subscription(runtime, arguments), "give expireTime instead")
     age_us = arguments["expireTime_us"] // _SECOND_US * _SECOND_US
-    found = [one for one in found if _may_expire(one, age_us)]
+    found = [one for one in found if retention.may_expire_for(one.topic, one.cursor_now(), age_us)]
     if not found:
         raise not_issued(runtime, arguments["topic"], _cursor_name(arguments))
     runtime.in_portions(_expire_messages(found, runtime.now_us - age_us, begin(code="204")))
-
-
-def _may_expire(replicator: Replicator, age_us: int) -> bool:
-    """The condition of `PersistentReplicator.expireMessages`."""
-    topic, cursor = replicator.topic, replicator.cursor_now()
-    return cursor.backlog(topic.log.length) > 0 and not retention.nearly_caught_up(topic, cursor, age_us)
 
 
 def _expire_messages(found: list[Replicator], limit_us: int, cause: int) -> Iterator[int]:
     for replicator in found:
         replicator.catch_up()
         last = retention.newest_published_before(replicator.topic, replicator.cursor.mark_delete, limit_us)
-        yield from retention.move_replication_cursor(replicator, last, "expire-messages", cause)
+        yield from retention.expire_replication(replicator, last, "expire-messages", cause)
 
 
 def reset(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

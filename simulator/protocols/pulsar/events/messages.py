@@ -46,8 +46,8 @@ MESSAGES: tuple[EventType, ...] = (
         ("cluster", "peer", "topic", "producer", "sequence_id", "reason"),
         "data",
         (
-            "never sent: replicate_to, expired, evicted (backlog-quota), or an operator's command (cleared, "
-            "skipped, expire-messages)"
+            "never sent, or not again if it is on the wire: replicate_to, expired, evicted (backlog-quota), "
+            "or an operator's command (cleared, skipped, expire-messages)"
         ),
     ),
     EventType(
@@ -71,7 +71,7 @@ MESSAGES: tuple[EventType, ...] = (
         "data",
         (
             "the broker's cursor took the ack; cause_seq is the acknowledgement, or the "
-            "message.filtered in its place (then client is null)"
+            "message.filtered or message.listed in its place (then client is null)"
         ),
     ),
     EventType(

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from simulator.trace.registry import EventType
 
+PASSED_OVER = (
+    *("cluster", "peer", "topic", "subscription"),
+    *("producer", "sequence_id", "ledger", "entry", "batch_index", "evidence_seq"),
+)
+"""The columns of a message that a cluster acknowledges itself because a peer reported it as acknowledged."""
+
 SUBSCRIPTIONS: tuple[EventType, ...] = (
     EventType(
         56,
@@ -116,20 +122,19 @@ SUBSCRIPTIONS: tuple[EventType, ...] = (
         "the state did not arrive; evidence_seq is acknowledgements.sent",
     ),
     EventType(
+        179,
+        "message.listed",
+        PASSED_OVER,
+        "data",
+        (
+            "individually deleted because peer's Update lists it, under a rule of one's own; evidence_seq is "
+            "update.written; a message.registered row without client follows"
+        ),
+    ),
+    EventType(
         79,
         "message.filtered",
-        (
-            "cluster",
-            "peer",
-            "topic",
-            "subscription",
-            "producer",
-            "sequence_id",
-            "ledger",
-            "entry",
-            "batch_index",
-            "evidence_seq",
-        ),
+        PASSED_OVER,
         "data",
         (
             "not dispatched: acknowledged according to the state of peer; evidence_seq is "

@@ -80,6 +80,22 @@ def encode_update(subscription: str, clusters: Iterable[tuple[str, int, int]]) -
     return message.SerializeToString(deterministic=True)
 
 
+def encode_carried(numbers: Iterable[int]) -> bytes:
+    """The numbers that a rule of one's own adds to a payload: a packed repeated field with number 15."""
+    packed = b"".join(map(_varint, numbers))
+    return b"\x7a" + _varint(len(packed)) + packed
+
+
+def _varint(number: int) -> bytes:
+    """A whole number as protobuf writes it: seven bits in a byte, the lowest first."""
+    made = bytearray()
+    while number > 0x7F:
+        made.append(number & 0x7F | 0x80)
+        number >>= 7
+    made.append(number)
+    return bytes(made)
+
+
 def metadata_bytes(
     marker_type: int | str,
     publish_time_ms: int,

@@ -43,6 +43,7 @@ class Marker:
     position: Position | None = None  # response: the position; snapshot: local_message_id
     clusters: tuple[tuple[str, int, int], ...] = ()  # snapshot, update: (cluster, ledger, entry), by name
     size_bytes: int = 0
+    carried: tuple[int, ...] = ()  # numbers that a rule of one's own put into it
 
     def payload(self) -> bytes:
         """The protobuf message."""
@@ -58,6 +59,10 @@ class Marker:
         assert self.cluster is not None, "a response names the cluster that answers"
         return codec.encode_response(self.snapshot_id, self.cluster, *self.position)
 
+    def stored_payload(self) -> bytes:
+        """The protobuf message, with the numbers of a rule of one's own after it."""
+        return self.payload() + (codec.encode_carried(self.carried) if self.carried else b"")
+
     def metadata(self, copied_from: Position | None = None) -> bytes:
         """The MessageMetadata as stored in the origin's log, or in the copy of the entry at a position."""
         replicate_to = [self.addressee] if self.addressee else []
@@ -71,7 +76,7 @@ class Marker:
 
     def stored_size_bytes(self, copied_from: Position | None = None) -> int:
         """Bytes of the entry in the origin's log, or of the copy of the entry at a position."""
-        return codec.entry_size(self.metadata(copied_from), self.payload())
+        return codec.entry_size(self.metadata(copied_from), self.stored_payload())
 
 
 class MarkerTable:

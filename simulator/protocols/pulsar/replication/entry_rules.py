@@ -85,6 +85,8 @@ def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
         reason = "expired"
     if reason is None:
         return True
+    if reason == "expired":
+        replicator.expired.dropped(1, runtime.now_us)
     for message in range(record, record + runtime.messages.batch[record]):
         runtime.note(
             "message.not-replicated",

@@ -36,6 +36,7 @@ from simulator.protocols.pulsar.replication.receipts import (
     Receipts,
 )
 from simulator.protocols.pulsar.storage import backlog_quota, tail_read
+from simulator.protocols.pulsar.storage.retention import Expired
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
@@ -50,6 +51,7 @@ class Replicator:
     """The replicator X -> Y of one topic partition, in X."""
 
     __slots__ = (
+        "expired",
         "back",
         "border",
         "broken",
@@ -124,6 +126,7 @@ class Replicator:
         self.last_error: str | None = None  # the error that prevents replication now
         self.schemas = ReplicatedSchemas()
         self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
+        self.expired = Expired()
 
     @property
     def state(self) -> str:
@@ -306,6 +309,7 @@ class Replicator:
             self.broken.dies()
         self._perform(self.connecting.close(), cause, reason)
         self.sent_entries = self.sent_bytes = 0
+        self.expired = Expired()
         if clean or self._flushed_by_now():
             self.cursor.persist(self.runtime.now_us)
         else:
@@ -405,16 +409,6 @@ class Replicator:
             )
         self.send(index, messages.size_bytes[record] * count, self.copy_size.of(ledger, entry), seq)
         return True
-
-    def pass_over_expired(self, index: int) -> None:
-        """The cursor's expiry is about to pass this entry: record local messages not sent yet."""
-        record = self.topic.log.records[index]
-        if (
-            record >= 0
-            and self.runtime.messages.origin[record] == self.origin_index
-            and not self.cursor.is_acknowledged(index)
-        ):
-            replication_order.message_wanted(self, index, record)
 
     def send(self, index: int, size_bytes: int, copied_bytes: int, seq: int, extra_us: int = 0) -> None:
         """Put an entry on the wire, in order; its copy is longer by `copied_bytes`."""

@@ -263,8 +263,8 @@ CONSUMERS = Section(
             "negativeAckPrecisionBitCnt",
             "integer",
             (
-                "bits that the due time of a negative ack loses, in milliseconds: 8 is up to 255 ms early; "
-                "for Exclusive and Failover, where one request covers several"
+                "bits that the due time of a negative ack loses, in milliseconds: 8 is up to 255 ms early, "
+                "but a delay after the first pending one at the earliest"
             ),
             attribute="negative_ack_precision_bits",
             minimum=0,

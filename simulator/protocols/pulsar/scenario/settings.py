@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.scenario.policies import (
 from simulator.protocols.pulsar.scenario.sections import SHADOW_OPTIONS
 from simulator.protocols.pulsar.scenario.timing import TIMING_OPTIONS
 from simulator.scenarios.limits import BATCH_SETTING_MAX, LONGEST_SETTING_US
+from simulator.scenarios.rule_files import BUILT_IN
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.units import LARGEST_BYTES
 
@@ -396,6 +397,12 @@ OPTIONS: tuple[Setting, ...] = (
         ("spread", "oldest-first"),
     ),
     _own(
+        "replicatedSubscriptionsRule",
+        BUILT_IN,
+        "rule",
+        "the rule of replicated subscriptions: built-in, or by its name that of the file that --rules loads",
+    ),
+    _own(
         "forcedControllerStart",
         True,
         "boolean",
@@ -455,7 +462,7 @@ OPTIONS: tuple[Setting, ...] = (
         "bitmap",
         "choice",
         (
-            "when a client of Exclusive or Failover requests redelivery after negative acks: bitmap, each "
+            "when a client requests redelivery after negative acks: bitmap, each "
             "when it is due (PIP-393; 4.0.4 has it, 4.0.1 does not), or rounds, three in a delay (before)"
         ),
         ("bitmap", "rounds"),
@@ -468,6 +475,17 @@ OPTIONS: tuple[Setting, ...] = (
             "a client that a blue-green migration redirects forgets its last cumulative ack (#23693, "
             "4.0.4 has it, 4.0.1 does not); false: it drops messages of green that are not above it"
         ),
+    ),
+    _own(
+        "expirySearch",
+        "of-cursor",
+        "choice",
+        (
+            "the periodic TTL check: of-cursor, each cursor looks for expired messages, one with consumers "
+            "and a small backlog once its oldest is past 1.5 times the TTL; of-topic, one search for all "
+            "cursors, without that patience (#24622; 4.0.7 and 4.2.4 have it, 4.0.5 does not)"
+        ),
+        ("of-cursor", "of-topic"),
     ),
     _own(
         "lookupFailoverRelease",

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from simulator.protocols.pulsar.markers.entries import Position
+from simulator.protocols.pulsar.snapshots.rules import PRESENT, Facts, Rule, reason_of
+from simulator.scenarios.rule_files import ask, ask_copy
 
 FIRST_ROUND, SECOND_ROUND, COMPLETED = "first-round", "second-round", "completed"
 TIMED_OUT, ABANDONED = "timed-out", "abandoned"
@@ -36,22 +38,6 @@ BUILDER_MOVES: dict[str, dict[str, str]] = {
 """States of a builder: for each the possible next ones, and the reason for the move."""
 
 FULL, PARTIAL = "full", "partial"
-PENDING, NO_NEW_DATA, DISCONNECTED = "pending", "no-new-data", "replicator-disconnected"
-"""The reasons why a tick requests no snapshot."""
-
-
-class Facts(NamedTuple):
-    """The input of a tick.
-
-    The topic's remotes, whether each is connected, the time of its last message (0: none yet), and whether it
-    is terminated.
-    """
-
-    remotes: tuple[str, ...]
-    all_connected: bool
-    data_timestamp_ms: int
-    terminated: bool
-
 
 # --- effects
 
@@ -153,10 +139,11 @@ class Building:
     `last_completed_ms` is when the newest completed one was requested, 0: none yet.
     """
 
-    __slots__ = ("timeout_ms", "partial_after_us", "pending", "last_completed_ms")
+    __slots__ = ("timeout_ms", "partial_after_us", "rule", "pending", "last_completed_ms")
 
-    def __init__(self, timeout_ms: int, partial_after_us: int) -> None:
+    def __init__(self, timeout_ms: int, partial_after_us: int, rule: Rule = PRESENT) -> None:
         self.timeout_ms = timeout_ms
+        self.rule = rule
         self.partial_after_us = partial_after_us
         self.pending: dict[int, Builder] = {}
         self.last_completed_ms = 0
@@ -167,9 +154,9 @@ class Building:
         if self.partial_after_us and not facts.terminated:
             old = [one for one in self.pending.values() if now_us - one.started_us >= self.partial_after_us]
             effects += [self._complete(builder, PARTIAL) for builder in old if builder.answers]
-        reason = self.refusal(facts)
+        reason = ask(self.rule, "snapshot_refused", self._known(facts))
         if reason is not None:
-            return [*effects, Refuse(reason)]
+            return [*effects, Refuse(reason_of(self.rule, "snapshot_refused", reason))]
         self.pending[number] = Builder(number, now_us, facts.remotes, list(facts.remotes))
         return [*effects, Request(number, 1)]
 
@@ -200,14 +187,15 @@ class Building:
         return [Abandon(builder.snapshot) for builder in builders]
 
     def refusal(self, facts: Facts) -> str | None:
-        """Which of the tick's rules prevents a snapshot now, None if none does."""
-        if not self.last_completed_ms and self.pending:
-            return PENDING
-        if facts.data_timestamp_ms == 0 or facts.data_timestamp_ms < self.last_completed_ms:
-            return NO_NEW_DATA
-        if not facts.remotes or not (self.partial_after_us or facts.all_connected):
-            return DISCONNECTED
-        return None
+        """Which of the tick's rules would prevent a snapshot now, None if none would."""
+        return ask_copy(self.rule, "snapshot_refused", self._known(facts))
+
+    def _known(self, facts: Facts) -> Facts:
+        return facts._replace(
+            pending=len(self.pending),
+            last_completed_ms=self.last_completed_ms,
+            partial=bool(self.partial_after_us),
+        )
 
     def _overdue(self, now_us: int) -> list[Builder]:
         return [

@@ -8,6 +8,7 @@ inner entry whose neighbours are closest. `oldest-first` (before) drops the olde
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 SPREAD, OLDEST_FIRST = "spread", "oldest-first"
@@ -25,53 +26,66 @@ class CachedSnapshot:
     index: int
     clusters: tuple[tuple[str, int, int], ...]
     distance: int = UNKNOWN
+    carried: tuple[int, ...] = ()  # numbers that the rule put into the marker
+
+
+Keeps = Callable[[list[CachedSnapshot], int, str], list[CachedSnapshot]]
+"""Which snapshots a cache keeps of those given, with its size and cache rule."""
+
+
+def kept_by_cache_rule(snapshots: list[CachedSnapshot], most: int, cache_rule: str) -> list[CachedSnapshot]:
+    """The snapshots that Pulsar keeps after one was added."""
+    if len(snapshots) > most:
+        snapshots.pop(0 if cache_rule == OLDEST_FIRST else _closest(snapshots))
+    return snapshots
+
+
+def _closest(kept: list[CachedSnapshot]) -> int:
+    """The inner entry with the smallest distance between its neighbours, the lowest of equals."""
+    for before, after in zip(kept, kept[1:], strict=False):
+        if after.distance == UNKNOWN:
+            after.distance = after.index - before.index - 1
+    closest = min(
+        range(1, len(kept) - 1),
+        key=lambda place: (kept[place].distance + kept[place + 1].distance, place),
+    )
+    # The sum, not the difference of positions: each merge is one short, as in the broker.
+    kept[closest + 1].distance += kept[closest].distance
+    return closest
 
 
 class SnapshotCache:
     """Snapshots in the order of their arrival, local positions strictly increasing."""
 
-    def __init__(self, rule: str, size_max: int) -> None:
+    def __init__(self, rule: str, size_max: int, keeps: Keeps = kept_by_cache_rule) -> None:
         self.rule = rule
         self.size_max = size_max
+        self.keeps = keeps
         self.snapshots: list[CachedSnapshot] = []
 
     def add(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
         """Add a snapshot; returns the removed ones, each with the reason."""
         if self.rule == OLDEST_FIRST:
-            return self._add_oldest_first(snapshot)
-        gone: list[tuple[CachedSnapshot, str]] = []
-        if self.snapshots and snapshot.index <= self.snapshots[-1].index:
-            gone = [(old, "cursor-reset") for old in self.snapshots]
-            self.snapshots = []
-        self.snapshots.append(snapshot)
-        if len(self.snapshots) > self.size_max:
-            gone.append((self._remove_closest(), "cache-rule"))
+            gone = self._insert(snapshot)
+        else:
+            gone = []
+            if self.snapshots and snapshot.index <= self.snapshots[-1].index:
+                gone = [(old, "cursor-reset") for old in self.snapshots]
+                self.snapshots = []
+            self.snapshots.append(snapshot)
+        before = self.snapshots
+        self.snapshots = self.keeps(list(before), self.size_max, self.rule)
+        if len(self.snapshots) < len(before):
+            kept = {one.index: one for one in self.snapshots}
+            gone += [(one, "cache-rule") for one in before if one.index not in kept]
         return gone
 
-    def _add_oldest_first(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
-        """Add it in order; it replaces one at the same position, which is read again after a reset."""
+    def _insert(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
+        """Insert it in order; it replaces one at the same position, which is read again after a reset."""
         same = [kept for kept in self.snapshots if kept.index == snapshot.index]
         others = [kept for kept in self.snapshots if kept.index != snapshot.index]
         self.snapshots = sorted((*others, snapshot), key=lambda kept: kept.index)
-        gone = [(old, "cursor-reset") for old in same]
-        if len(self.snapshots) > self.size_max:
-            gone.append((self.snapshots.pop(0), "cache-rule"))
-        return gone
-
-    def _remove_closest(self) -> CachedSnapshot:
-        """Drop the inner entry with the smallest distance between its neighbours, the lowest of equals."""
-        kept = self.snapshots
-        for before, after in zip(kept, kept[1:], strict=False):
-            if after.distance == UNKNOWN:
-                after.distance = after.index - before.index - 1
-        closest = min(
-            range(1, len(kept) - 1),
-            key=lambda place: (kept[place].distance + kept[place + 1].distance, place),
-        )
-        removed = kept.pop(closest)
-        # The sum, not the difference of positions: each merge is one short, as in the broker.
-        kept[closest].distance += removed.distance
-        return removed
+        return [(old, "cursor-reset") for old in same]
 
     def take_up_to(self, mark_delete: int) -> tuple[CachedSnapshot | None, list[CachedSnapshot]]:
         """Remove all at or below `mark_delete`: the newest of them is usable, the others are obsolete."""

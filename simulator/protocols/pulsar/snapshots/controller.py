@@ -18,11 +18,19 @@ from simulator.protocols.pulsar.snapshots.building import (
     Builder,
     Building,
     Complete,
-    Facts,
     Ignore,
     Refuse,
     Request,
     TimeOut,
+)
+from simulator.protocols.pulsar.snapshots.rules import (
+    Arrived,
+    Facts,
+    SubscriptionSeen,
+    TopicSeen,
+    Writing,
+    applied_by,
+    carried_by,
 )
 from simulator.trace.registry import NULL
 
@@ -59,6 +67,7 @@ class SnapshotController:
         self.building = Building(
             setting("replicatedSubscriptionsSnapshotTimeoutSeconds", topic) * 1000,
             self.runtime.option("unsafePartialSnapshotAfter"),
+            self.runtime.rule,
         )
         self.id_stream = stream_key(self.runtime.seed, "snapshot")
         self.started_us = self.runtime.now_us
@@ -142,6 +151,7 @@ class SnapshotController:
             all(replicator.connected for replicator in replicators.values()),
             self.topic.data_timestamp_ms,
             self.topic.terminated,
+            TopicSeen(self.topic),
         )
 
     def refusal(self) -> str | None:
@@ -155,12 +165,17 @@ class SnapshotController:
 
     # --- markers in and out
 
-    def _write(self, cause: int, type_: str, addressee: str | None, **fields: Any) -> int:
+    def _write(
+        self, cause: int, type_: str, addressee: str | None, about: Writing | None = None, **fields: Any
+    ) -> int:
         """Append a marker to the local log and wake its readers; returns its row's seq."""
         runtime = self.runtime
+        carried = carried_by(runtime.rule, about or Writing(type_, TopicSeen(self.topic)))
         runtime.marker_count += 1
         marker = Marker(
-            runtime.marker_count, type_, self.topic.cluster.name, addressee, runtime.now_us, **fields
+            *(runtime.marker_count, type_, self.topic.cluster.name, addressee, runtime.now_us),
+            **fields,
+            carried=carried,
         )
         marker = replace(marker, size_bytes=marker.stored_size_bytes())
         runtime.markers.put(marker)
@@ -257,25 +272,28 @@ class SnapshotController:
         )
         self.topic.wake(written)
 
-    def write_update(self, subscription: Subscription, snapshot: CachedSnapshot, cause: int) -> None:
-        """Write one Update for the newest usable snapshot; it is replicated to every remote."""
+    def write_update(self, subscription: Subscription, snapshot: CachedSnapshot | None, cause: int) -> None:
+        """Write one Update for the newest usable snapshot; it is replicated to every remote.
+
+        Without a snapshot it names no position, which only a rule of one's own writes.
+        """
         if self.topic.terminated:
             return
+        number, clusters = (None, ()) if snapshot is None else (snapshot.snapshot, snapshot.clusters)
         marker_seq = self._write(
             cause,
             UPDATE,
             None,
-            snapshot=snapshot.snapshot,
+            Writing(UPDATE, TopicSeen(self.topic), SubscriptionSeen(subscription), snapshot),
+            snapshot=number,
             subscription=subscription.name,
-            clusters=snapshot.clusters,
+            clusters=clusters,
         )
         marker = self.runtime.markers[self.runtime.marker_count - 1]
         position = self.topic.log.position(self.topic.log.length - 1)
-        seq = self._note(
-            "update.written", marker_seq, subscription.number, snapshot.snapshot, marker.number, *position
-        )
+        seq = self._note("update.written", marker_seq, subscription.number, number, marker.number, *position)
         self.runtime.markers.set_update_seq(marker.number, seq)
-        for name, ledger, entry in snapshot.clusters:
+        for name, ledger, entry in clusters:
             self.runtime.note(
                 "update.position",
                 seq,
@@ -283,7 +301,7 @@ class SnapshotController:
                 name,
                 self.topic.number,
                 subscription.number,
-                snapshot.snapshot,
+                number,
                 marker.number,
                 ledger,
                 entry,
@@ -301,7 +319,7 @@ class SnapshotController:
             ((ledger, entry) for name, ledger, entry in marker.clusters if name == topic.cluster.name), None
         )
         fields = (topic.cluster.number, marker.origin, topic.number, marker.subscription, marker.number)
-        if own is None:
+        if own is None and not marker.carried:
             runtime.note("update.refused", cause, *fields, NULL, NULL, "not-addressed")
             return
         subscription = topic.subscriptions.get(marker.subscription)
@@ -309,14 +327,22 @@ class SnapshotController:
             subscription, cause = self._create_missing(marker.subscription, cause)
             if runtime.option("missingSubscriptionCreation") == "latest":
                 return
-        index = topic.log.index_of(*own)
-        refusal = "beyond-last-entry" if own > topic.last_confirmed else _update_refusal(subscription, index)
-        if refusal is not None:
-            runtime.note("update.refused", cause, *fields, *own, refusal)
-            return
-        seq = runtime.note("update.applied", cause, *fields, *own, runtime.markers.update_seq(marker.number))
-        subscription.last_applied_us = runtime.now_us
-        subscription.acknowledge_up_to(index, "update", seq)
+        index = None if own is None else topic.log.index_of(*own)
+        beyond = own is not None and own > topic.last_confirmed
+        update = Arrived(marker.origin, SubscriptionSeen(subscription), index, beyond, marker.carried)
+        applied = applied_by(runtime.rule, update, topic.log.length)
+        if applied.up_to is None:
+            seq = runtime.note("update.refused", cause, *fields, *(own or (NULL, NULL)), applied.refused)
+        else:
+            place = own if own and applied.up_to == index else topic.log.position(applied.up_to)
+            seq = runtime.note(
+                "update.applied", cause, *fields, *place, runtime.markers.update_seq(marker.number)
+            )
+            subscription.last_applied_us = runtime.now_us
+            subscription.acknowledge_up_to(applied.up_to, "update", seq)
+        if applied.entries:
+            written_seq = runtime.markers.update_seq(marker.number)
+            subscription.acknowledge_listed(applied.entries, marker.origin, written_seq, seq)
 
     def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
         """Create a missing subscription, replicated, at earliest (#20767), or latest in older releases."""
@@ -326,10 +352,3 @@ class SnapshotController:
         type_ = self.runtime.subscriptions[name].type
         subscription = self.topic.add_subscription(name, type_, mark_delete, True, "update", cause)
         return subscription, self.runtime.seq - 1
-
-
-def _update_refusal(subscription: Subscription, index: int) -> str | None:
-    if index == subscription.cursor.mark_delete:
-        return "equal"
-    gone = index < subscription.topic.log.first_kept  # a recovered cursor is before the first kept ledger
-    return "behind-mark-delete" if gone or index < subscription.cursor.mark_delete else None

@@ -6,9 +6,12 @@ Rules: the cache exists exactly while the subscription is replicated, and is mem
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
+from simulator.protocols.pulsar.snapshots.rules import SubscriptionSeen, kept_by
+from simulator.scenarios.rule_files import ask
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
@@ -49,7 +52,9 @@ class SnapshotLookup:
             "replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic
         )
         self.cache = SnapshotCache(
-            rule, size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE
+            rule,
+            size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE,
+            partial(kept_by, self.runtime.rule),
         )
 
     def end(self, cause: int) -> None:
@@ -73,23 +78,33 @@ class SnapshotLookup:
             return
         assert marker.position is not None and marker.snapshot is not None, "a snapshot has both"
         index = self.topic.log.index_of(*marker.position)
-        gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters))
+        gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters, carried=marker.carried))
         seq = self._note("snapshot.cached", marker.snapshot, cause, *marker.position)
         for snapshot, reason in gone:
             self._note("snapshot.evicted", snapshot.snapshot, seq, reason)
         if self.runtime.option("lookupOnSnapshotArrival"):
-            self.look_up(seq)
+            self.look_up(seq, arrived=True)
 
-    def look_up(self, cause: int) -> None:
-        """Write one Update for the newest snapshot at or below the mark-delete, if there is one."""
+    def look_up(self, cause: int, arrived: bool = False) -> None:
+        """Write one Update for the newest snapshot at or below the mark-delete, if there is one.
+
+        A rule of one's own may leave it out, or write one without positions when a snapshot has arrived.
+        """
         if self.cache is None or not self.topic.loaded:
             return
         snapshot, passed = self.cache.take_up_to(self.subscription.cursor.mark_delete)
         for old in passed:
             self._note("snapshot.evicted", old.snapshot, cause, "passed")
-        if snapshot is None:
+        if snapshot is None and not arrived:
             return
-        used = self._note("snapshot.used", snapshot.snapshot, cause, *self.topic.log.position(snapshot.index))
+        rule = self.runtime.rule
+        due = ask(rule, "update_due", SubscriptionSeen(self.subscription), snapshot)
+        used = cause
+        if snapshot is not None:
+            place = self.topic.log.position(snapshot.index)
+            used = self._note("snapshot.used", snapshot.snapshot, cause, *place)
+        if not due:
+            return
         if self.topic.controller is not None:  # without one the broker drops the snapshot, too
             self.last_update_us = self.runtime.now_us
             self.topic.controller.write_update(self.subscription, snapshot, used)

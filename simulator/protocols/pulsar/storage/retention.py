@@ -6,6 +6,7 @@ retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `retention_timers`
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -127,6 +128,39 @@ BACKLOG_TO_EXPIRE = 1000
 
 The oldest entry counts (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
 """
+
+
+RATES_OVER_US = 10_000_000
+"""Span of the rates that pulsar-admin prints; a broker's are over its last full minute."""
+
+
+class Expired:
+    """What expiry has moved a cursor over since the topic's load: entries, markers included.
+
+    The source is `PersistentMessageExpiryMonitor`. `recent` holds (instant, entries) of the span of rates.
+    """
+
+    __slots__ = ("checked_us", "recent", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.checked_us = -1  # when expired messages were last looked for
+        self.recent: deque[tuple[int, int]] = deque()
+
+    def passed(self, entries: int, now_us: int) -> None:
+        """Expiry moved the cursor over so many entries of its backlog."""
+        self.total += entries
+        self.dropped(entries, now_us)
+
+    def dropped(self, entries: int, now_us: int) -> None:
+        """A replicator read expired entries and did not send them: they count in its rate only."""
+        self.recent.append((now_us, entries))
+        while self.recent[0][0] < now_us - RATES_OVER_US:
+            self.recent.popleft()
+
+    def since(self, from_us: int) -> int:
+        """The entries from an instant on that is at most `RATES_OVER_US` ago."""
+        return sum(entries for at_us, entries in self.recent if at_us >= from_us)
 
 
 def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: int) -> None:
@@ -374,11 +408,28 @@ def expire(topic: Topic) -> Iterator[int]:
     ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
         return
+    limit_us = topic.runtime.now_us - ttl_us
+    once = topic.runtime.option("expirySearch") == "of-topic"
+    last = newest_before(topic, limit_us) if once else None
+    if once and last is None:
+        return
     for subscription in tuple(topic.subscriptions.values()):
-        if may_expire(subscription, ttl_us):
-            yield from expire_published_before(subscription, topic.runtime.now_us - ttl_us, NULL)
-    for replicator in topic.replicators.values():
-        _expire_for(replicator)
+        if last is not None:
+            yield from expire_to(subscription, last, NULL)
+        elif may_expire(subscription, ttl_us):
+            yield from expire_published_before(subscription, limit_us, NULL)
+    for replicator in tuple(topic.replicators.values()):
+        replicator.settle()
+        cursor = replicator.cursor
+        if last is None and not may_expire_for(topic, cursor, ttl_us):
+            continue
+        end = newest_published_before(topic, cursor.mark_delete, limit_us) if last is None else last
+        yield from expire_replication(replicator, end, "expired", NULL)
+
+
+def may_expire_for(topic: Topic, cursor: Cursor, ttl_us: int) -> bool:
+    """The condition of `PersistentReplicator.expireMessages`."""
+    return cursor.backlog(topic.log.length) > 0 and not nearly_caught_up(topic, cursor, ttl_us)
 
 
 def may_expire(subscription: Subscription, ttl_us: int) -> bool:
@@ -397,9 +448,13 @@ def expire_published_before(subscription: Subscription, limit_us: int, cause: in
 
 def expire_to(subscription: Subscription, last: int, cause: int) -> Iterator[int]:
     """Expire everything up to entry `last` that is not acked, in portions."""
+    subscription.expired.checked_us = subscription.topic.runtime.now_us
     if last > subscription.cursor.mark_delete:
         yield from pass_over(subscription, last, "message.expired", cause)
+        cursor, length = subscription.cursor, subscription.topic.log.length
+        before = cursor.backlog(length)
         subscription.pass_over_to(last, "expiry", cause)
+        subscription.expired.passed(before - cursor.backlog(length), subscription.topic.runtime.now_us)
 
 
 def newest_published_before(topic: Topic, mark_delete: int, limit_us: int) -> int:
@@ -433,33 +488,38 @@ def nearly_caught_up(topic: Topic, cursor: Cursor, ttl_us: int) -> bool:
     )
 
 
-def _expire_for(replicator: Replicator) -> None:
-    """Expire a replication cursor's oldest entries (PersistentReplicator.expireMessages)."""
-    replicator.settle()
-    topic, cursor = replicator.topic, replicator.cursor
-    if nearly_caught_up(topic, cursor, topic.hot.ttl_us):
-        return
-    last = newest_published_before(topic, cursor.mark_delete, topic.runtime.now_us - topic.hot.ttl_us)
-    first = cursor.mark_delete + 1
-    if replicator.connected:
-        first = max(first, replicator.read_index)  # entries read before are on the wire
-    for index in range(first, last + 1):
-        replicator.pass_over_expired(index)
-    if cursor.mark_delete_to(last):
-        replicator.read_index = max(replicator.read_index, last + 1)
+def expire_replication(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
+    """Expire a replication cursor's entries up to `last`, those on the wire, too.
+
+    They still arrive, unless their connection breaks (`PersistentMessageExpiryMonitor.findEntryComplete`
+    moves mark-delete and cancels nothing).
+    """
+    if last > replicator.cursor.mark_delete:
+        entries = yield from move_replication_cursor(replicator, last, reason, cause)
+        replicator.expired.passed(entries, replicator.runtime.now_us)
 
 
-def move_replication_cursor(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
-    """Move a replication cursor past entries, write it if that is due, and trim what nobody needs now."""
+def move_replication_cursor(
+    replicator: Replicator, last: int, reason: str, cause: int
+) -> Generator[int, None, int]:
+    """Move a replication cursor past entries, write it if that is due, and trim what nobody needs now.
+
+    Returns the number of entries that it moved over.
+    """
     before = replicator.cursor.mark_delete
     ledger = replicator.border.position(before)[0]
-    yield from pass_over_replication(replicator, last, reason, cause)
+    entries = yield from pass_over_replication(replicator, last, reason, cause)
     replicator.receipts.persist_if_due(replicator.runtime.now_us)
     trim_if_switched(replicator.topic, ledger, before, replicator.cursor.mark_delete, cause)
+    return entries
 
 
-def pass_over_replication(replicator: Replicator, last: int, reason: str, cause: int) -> Iterator[int]:
+def pass_over_replication(
+    replicator: Replicator, last: int, reason: str, cause: int
+) -> Generator[int, None, int]:
     """Move a replication cursor past the entries up to `last`, in portions: they are never sent again.
+
+    Returns the number of entries in its backlog that it moved over.
 
     Entries on the wire still arrive, unless their connection breaks (`ManagedCursorImpl.asyncMarkDelete`
     moves the read position and cancels nothing).
@@ -473,8 +533,10 @@ def pass_over_replication(replicator: Replicator, last: int, reason: str, cause:
             _note_not_replicated(replicator, index, message, reason, cause)
         if end <= last:
             yield PORTION_ENTRIES
+    before = cursor.backlog(topic.log.length)
     if cursor.mark_delete_to(last):
         replicator.read_index = max(replicator.read_index, last + 1)
+    return before - cursor.backlog(topic.log.length)
 
 
 def _note_not_replicated(replicator: Replicator, index: int, message: int, reason: str, cause: int) -> None:
@@ -484,7 +546,7 @@ def _note_not_replicated(replicator: Replicator, index: int, message: int, reaso
     replicate_to = messages.replicate_to[message]
     replicator.runtime.note(
         "message.not-replicated",
-        cause,
+        topic.stored_seqs[index] if cause == NULL else cause,
         topic.cluster.number,
         replicator.peer_number,
         topic.number,

@@ -367,7 +367,7 @@ def story_of(
     evidence = {role: trace.row(seq) for role, seq in entry.evidence.items()}
     evidence["failover"] = trace.row(failover.opened_seq)
     if "end" not in evidence:
-        evidence |= _crash_before(trace, failover)
+        evidence |= _crash_before(trace, failover, failover.opened_seq)
     if case.cause == "resent_copy":
         evidence["second_copy"] = evidence["stored"]
     evidence |= _around_the_snapshot(trace, case, evidence)
@@ -382,12 +382,19 @@ def story_of(
     return case, steps_of(case, rows, evidence)
 
 
-def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:
-    """The crash of the source, if it had not restarted by the failover."""
+def is_harm(trace: Trace, failover: CountedFailover, kind: str, place: int, upto_seq: int) -> bool:
+    """Whether the `place`-th message of a kind is a duplicate, lost, or unread and cannot arrive."""
+    if kind != "stranded":
+        return kind in ("duplicates", "lost")
+    entry = _list_of(failover, kind)[place]
+    on_the_way = "returned" in entry.evidence or not _crash_before(trace, failover, upto_seq)
+    return bool(entry.unprocessed) and not on_the_way
+
+
+def _crash_before(trace: Trace, failover: CountedFailover, upto_seq: int) -> dict[str, dict]:
+    """The crash of the source, if it had not restarted by that row."""
     events = ("cluster.crashed", "cluster.lost", "cluster.restarted")
-    rows = [
-        row for row in trace.rows(0, failover.opened_seq, types=events) if row["cluster"] == failover.source
-    ]
+    rows = [row for row in trace.rows(0, upto_seq, types=events) if row["cluster"] == failover.source]
     return {"end": rows[-1]} if rows and rows[-1]["type"] != "cluster.restarted" else {}
 
 
@@ -516,7 +523,8 @@ def _place_of(case: StoryCase, kind: str, producer: str, sequence_id: int) -> in
 
 def _story(trace: Trace, case: StoryCase, kind: str, place: int, upto_seq: int) -> Story:
     case_, steps = story_of(trace, case.counted, kind, place, upto_seq)
-    return Story(case_.producer, case_.sequence_id, case_.cause, steps)
+    harm = is_harm(trace, case.counted, kind, place, upto_seq)
+    return Story(case_.producer, case_.sequence_id, case_.cause, steps, harm)
 
 
 STORIES = Stories(

@@ -161,15 +161,6 @@ FAILOVER = TermSection(
             LAB,
         ),
         Term(
-            "Still to be delivered again",
-            (
-                "When the run ends: messages in the target's log that were delivered or acknowledged before "
-                "in any cluster, and that the target may still deliver. While there are any, the duplicates "
-                "of the failover are a lower bound. `pending_repeats` in JSON."
-            ),
-            LAB,
-        ),
-        Term(
             "Ids to remember",
             (
                 "The fewest message ids, and the longest time, that an idempotent consumer must remember "

@@ -52,7 +52,7 @@ def picture_at(world: Any) -> dict[str, Any]:
     """The picture at the present instant: `{at_us, subject, lanes, threads}`.
 
     `subject` is the cluster that consumers last left, or None. A lane is
-    `{cluster, number, topic, state, length, cells, subscriptions}`, a thread `{of, ends}`.
+    `{cluster, number, topic, state, length, cells, subscriptions, duplicates}`, a thread `{of, ends}`.
     """
     lanes = _lanes(world)
     failovers = world.live_failovers()
@@ -75,7 +75,8 @@ def _picture_instant(scenario: Any) -> int:
 def _lanes(world: Any) -> list[dict[str, Any]]:
     """One lane per cluster, with its first topic."""
     lanes = []
-    view = world.view()["clusters"]
+    whole = world.view()
+    view = whole["clusters"]
     numbers = {cluster: number for number, cluster in enumerate(view)}
     for cluster in world.scenario.clusters:
         content = view[cluster]
@@ -98,9 +99,25 @@ def _lanes(world: Any) -> list[dict[str, Any]]:
                     "length": shown["length"],
                     "cells": cells,
                     "subscriptions": subscriptions,
+                    "duplicates": _duplicates(whole, cluster, topic),
                 }
             )
     return lanes
+
+
+def _duplicates(view: dict[str, Any], cluster: str, topic: str) -> dict[str, Any]:
+    """The log's entries with duplicates, as the lab shows them: delivered by a failover, else forecast.
+
+    Returns {"delivered": whether they were delivered, "ranges": [[first, last], …]}.
+    """
+    for failover in reversed(view["failovers"]):
+        if failover["to"] == cluster and "entries" in failover:
+            marked = failover["entries"].get(topic, {})
+            return {"delivered": True, "ranges": marked.get("duplicates", [])}
+    for forecast in view["forecast"].values():
+        if (log := forecast["entries"].get(cluster, {}).get(topic)) is not None:
+            return {"delivered": False, "ranges": log["ranges"]}
+    return {"delivered": False, "ranges": []}
 
 
 def _threads(world: Any, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:

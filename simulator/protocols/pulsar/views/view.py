@@ -334,7 +334,7 @@ def _refusals(runtime: Pulsar, cluster: str) -> dict[str, dict | None]:
     result: dict[str, dict | None] = {}
     for name, topic in runtime.clusters[cluster].topics.items():
         rule = topic.controller.refusal() if topic.controller else None
-        result[name] = None if rule is None else {"rule": rule, "words": REFUSALS[rule]}
+        result[name] = None if rule is None else {"rule": rule, "words": REFUSALS.get(rule, rule)}
         if topic.controller is None and topic.loaded:
             words = (
                 "no controller runs here: no replicated subscription, the feature off, or a single cluster"

@@ -11,7 +11,8 @@ from typing import Any
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.changes import Change, Changed, CommandLog, PlacedSetting, given, ordered, without
-from simulator.scenarios.settings import OPTIONS, SETTINGS
+from simulator.scenarios.rule_files import BUILT_IN, loaded_rules
+from simulator.scenarios.settings import OPTIONS, RULE, SETTINGS, own_rule
 
 PERIOD, CACHED = (
     "replicatedSubscriptionsSnapshotFrequencyMillis",
@@ -63,6 +64,19 @@ def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | Non
         commands,
         no_setting="release",
     )
+
+
+def _rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+    """The rule of the file that this process was started with, or the built-in one instead of it."""
+    found, now = loaded_rules(), own_rule(scenario.options)
+    if found is None or not _replicates(scenario):
+        return None
+    value, name = (
+        (found.value, f"with the rule {found.name}") if now is None else (BUILT_IN, "Pulsar's own rule")
+    )
+    options = ordered({**scenario.options, RULE: value}, OPTIONS)
+    key = f"rule-{value.partition('@')[0]}"
+    return Changed(key, name, replace(scenario, options=options), commands, no_setting="release")
 
 
 def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
@@ -262,6 +276,7 @@ def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Changed 
 
 
 CHANGES: tuple[Change, ...] = (
+    _rule,
     _period,
     _holds,
     _acks_at_once,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
@@ -10,14 +9,17 @@ from simulator.protocols.pulsar.what_if.closed_form import expected
 from simulator.protocols.pulsar.what_if.reduced import reduced
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Failure, Load, Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Flow, Load, Measure, Measured, MeasuredRun
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.scenario.model import ProducerSpec
-    from simulator.scenarios.model import CommandSpec, Distribution
+    from simulator.scenarios.model import CommandSpec
 
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
+ENDS = ("cluster.crash", "cluster.lose")
+"""The commands that end the traffic of a cluster's producers."""
+
 RECONNECT_S = 0.5
 """Until the consumers have subscribed again; the receiver queues are empty until then."""
 
@@ -37,10 +39,11 @@ def load_of(scenario: PulsarScenario) -> Load | None:
     subscription = scenario.subscriptions[move.arguments["subscription"]]
     consumers = [one for one in scenario.consumers.values() if one.subscription == subscription.name]
     producers = [one for one in scenario.producers.values() if one.topic == subscription.topic]
-    rate = sum(map(_rate, producers))
-    spans_s = [_mean_s(one.processing) for one in consumers]
+    flows = tuple(_flow(one, scenario) for one in producers if one.every_us)
+    rate = sum(flow.rate for flow in flows)
+    spans_s = [one.processing.mean_us() / 1e6 for one in consumers]
     if not consumers or not all(spans_s):
-        return Load(rate, None, RECONNECT_S)
+        return Load(rate, None, RECONNECT_S, flows)
     partitions = max(1, scenario.topics[subscription.topic].partitions)
     working = spans_s if "Shared" in subscription.type else spans_s[:partitions]
     capacity = sum(1 / span for span in working)
@@ -48,18 +51,18 @@ def load_of(scenario: PulsarScenario) -> Load | None:
     backlog = rate * (_behind_s(scenario, move) + RECONNECT_S) + unread
     # the consumer that subscribes first fills its receiver queue before the others are there
     prefetched = min(backlog, max(one.receiver_queue_size for one in consumers))
-    return Load(rate, capacity, RECONNECT_S + max(prefetched * max(working), backlog / capacity))
+    return Load(rate, capacity, RECONNECT_S + max(prefetched * max(working), backlog / capacity), flows)
 
 
-def _rate(producer: ProducerSpec) -> float:
-    """Messages per second while it publishes."""
-    return 1e6 / producer.every_us if producer.every_us else 0.0
-
-
-def _mean_s(span: Distribution) -> float:
-    if span.kind == "lognormal":
-        return span.value_us * math.exp((span.sigma_millionths / 1e6) ** 2 / 2) / 1e6
-    return span.nominal_us / 1e6
+def _flow(producer: ProducerSpec, scenario: PulsarScenario) -> Flow:
+    """What it publishes until it stops, or until its cluster crashes and is not started again."""
+    ends_us = [] if producer.stop_us is None else [producer.stop_us]
+    restarted = any(spec.do == "cluster.restart" for spec in scenario.commands)
+    for spec in scenario.commands:
+        if spec.do in ENDS and spec.arguments["cluster"] == producer.cluster and not restarted:
+            ends_us.append(spec.at_us)
+    assert producer.every_us, "it has a rate"
+    return Flow(producer.every_us, producer.start_us, min(ends_us, default=None), producer.count)
 
 
 def _behind_s(scenario: PulsarScenario, move: CommandSpec) -> float:
@@ -90,18 +93,18 @@ LONGEST = (
 )
 """The longest of the run's failovers, `drained_us` from the failover on; none if one has no value."""
 
-FAULTS = (
-    "subscription.fail-over",
-    "cluster.crash",
-    "cluster.lose",
-    "client.kill",
-    "link.cut",
-    "link.partition",
-    "link.slow",
-    "topic.unload",
-    "topic.crash",
-    "subscription.reset",
-)
+FAULTS = {
+    "subscription.fail-over": "consumers of {subscription} move from {from} to {to}",
+    "cluster.crash": "{cluster} goes down",
+    "cluster.lose": "{cluster} is lost permanently",
+    "client.kill": "{client} is killed",
+    "link.cut": "the link {link} is cut",
+    "link.partition": "the link {link} is partitioned",
+    "link.slow": "the link {link} takes {latency}",
+    "topic.unload": "{topic} is unloaded in {cluster}",
+    "topic.crash": "the broker of {topic} in {cluster} crashes",
+    "subscription.reset": "the cursor of {subscription} in {cluster} is reset",
+}
 
 
 def _of(run: MeasuredRun) -> dict[str, int | None]:
@@ -137,6 +140,17 @@ def _late(scenario: PulsarScenario) -> tuple[str, ...]:
         if len(consumers) > 1 or scenario.topics[subscription.topic].partitions > 1:
             return ("reordered",)
     return ()
+
+
+def _uncounted(scenario: PulsarScenario) -> str:
+    """Why no run can have a duplicate: nothing moves, by a failover or a migration."""
+    if any(spec.do.startswith(("subscription.fail-over", "migration.")) for spec in scenario.commands):
+        return ""
+    return (
+        "Duplicates are counted for a move of a subscription to another cluster (subscription.fail-over, or "
+        "a migration), and this scenario has none, so there are 0. What is delivered again within one "
+        "cluster is counted in the lab of a run, as repeated."
+    )
 
 
 def _longest(spans_us: list[int | None]) -> int | None:
@@ -176,6 +190,8 @@ MEASURED = Measured(
     delivering=_delivering,
     load=load_of,
     reduced=reduced,
+    uncounted=_uncounted,
+    period_says="snapshot period",
 )
 
 

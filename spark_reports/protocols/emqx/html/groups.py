@@ -97,10 +97,13 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
             "so there is nothing to judge.</p>"
         )
     twice, lost = (sum(group[name] for _, group in pairs) for name in ("messages_twice", "lost"))
-    head = Markup("<h1>{} got {} and lost {}.</h1>").format(
+    open_ = sum(group["pending_repeats"] > 0 for _, group in pairs)
+    least = "at least " if open_ else ""
+    head = Markup("<h1>{} got {} and lost {}{}.</h1>").format(
         plural(len(pairs), "group", "groups"),
-        harm(plural(twice, "message", "messages") + " twice") if twice else bold("no message twice"),
+        harm(least + plural(twice, "message", "messages") + " twice") if twice else bold("no message twice"),
         bold(number(lost) if lost else "none"),
+        f"; {number(open_)} {'was' if open_ == 1 else 'were'} still delivering at the end" if open_ else "",
     )
     rows = [
         [
@@ -109,7 +112,7 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
             number(group["streams"]),
             number(group["sessions"]),
             number(group["published"]),
-            number(group["messages_twice"]),
+            _lower_bound(group, "messages_twice"),
             number(group["redeliveries"]),
             number(group["lost"]),
             _span(group["handover_us"]["max"]),
@@ -150,6 +153,11 @@ def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> Markup:
     )
 
 
+def _lower_bound(group: dict[str, Any], name: str) -> str:
+    """A figure, "at least 21" while the run ends before all that was due was delivered again."""
+    return ("at least " if group["pending_repeats"] else "") + number(group[name])
+
+
 def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{number(count)} times")
 
@@ -162,7 +170,7 @@ def six_figures(group: dict[str, Any]) -> Markup:
     """The six main figures of a group."""
     found = [
         (
-            number(group["messages_twice"]),
+            _lower_bound(group, "messages_twice"),
             "",
             f"duplicates, in {number(group['duplicates'])} deliveries"
             if group["duplicates"] != group["messages_twice"]
@@ -193,6 +201,10 @@ def six_figures(group: dict[str, Any]) -> Markup:
         (f"{number(group['reordered'])} reordered", group["reordered"]),
         (f"{number(group['lost_qos0'])} lost of QoS 0", group["lost_qos0"]),
         (f"{number(group['waiting'])} not read at the end", group["waiting"]),
+        (
+            f"{plural(group['pending_repeats'], 'message', 'messages')} still to be delivered again",
+            group["pending_repeats"],
+        ),
     ]
     happened = ", ".join(words for words, count in also if count)
     return render(

@@ -187,6 +187,31 @@ def reordered(judged: DataFrame, rows: DataFrame) -> DataFrame:
     )
 
 
+def pending_repeats(judged: DataFrame, shared: DataFrame, reading: DataFrame) -> DataFrame:
+    """How many messages may still be delivered again at the run's end: GROUP, pending_repeats.
+
+    Each was delivered, at or after the position where a reader began that did not get it since. In a stream
+    without a reader it was delivered at or after the position of the latest leader. `reading`: STREAM,
+    client, seq, position.
+    """
+    open_ = shared.filter("shared").select(*STREAM, F.col("position").alias("leader_position"))
+    places = judged.select(*PLACE).distinct().join(F.broadcast(open_), list(STREAM), "inner")
+    latest = judged.groupBy(*PLACE, "client").agg(F.max("seq").alias("latest_seq"))
+    read = (
+        places.join(F.broadcast(reading), list(STREAM), "inner")
+        .filter(F.col("entry") >= F.col("position"))
+        .join(latest, [*PLACE, "client"], "left")
+        .filter(F.coalesce("latest_seq", F.lit(-1)) < F.col("seq"))
+        .select(*PLACE)
+        .distinct()
+    )
+    unread = places.join(F.broadcast(reading), list(STREAM), "left_anti").filter(
+        F.col("entry") >= F.col("leader_position")
+    )
+    both = read.unionByName(unread.select(*PLACE))
+    return both.groupBy(*GROUP).agg(F.count("*").alias("pending_repeats"))
+
+
 def verdict_figures(judged: DataFrame) -> DataFrame:
     """The figures of verdicts: GROUP, duplicates, redeliveries, messages_twice.
 

@@ -141,10 +141,10 @@ def leases(control: DataFrame) -> DataFrame:
 
 
 def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFrame:
-    """Each stream of a group: STREAM, found_us (null: never), done_us, position, run_end_us.
+    """Each stream of a group: STREAM, found_us (null: never), done_us, position, shared, run_end_us.
 
-    `position` is the one in the latest leader's memory. `known`: STREAM of `streams`. `run_ends`: run,
-    run_end_us.
+    `position` is the one in the latest leader's memory, `shared` whether the stream is still read at the end.
+    `known`: STREAM of `streams`. `run_ends`: run, run_end_us.
     """
     rows = of_group(control, "stream.found", "progress.loaded", "progress.saved")
     found = F.col("type") == "stream.found"
@@ -181,6 +181,7 @@ def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFra
             "found_us",
             F.coalesce("read_us", "gone_us", "run_end_us").alias("done_us"),
             F.coalesce("position", F.lit(0)).alias("position"),
+            (F.col("found_us").isNotNull() & F.coalesce("read_us", "gone_us").isNull()).alias("shared"),
             "run_end_us",
         )
     )
@@ -203,6 +204,12 @@ def spans(leases: DataFrame, shared: DataFrame) -> DataFrame:
         "done_us",
         "run_end_us",
     )
+
+
+def reading(leases: DataFrame) -> DataFrame:
+    """The readers of the run's end: STREAM, client, seq, position of the lease."""
+    newest = leases.groupBy(*READER).agg(F.max_by(F.struct("seq", "position", "end_us"), "seq").alias("last"))
+    return newest.filter(F.col("last.end_us").isNull()).select(*STREAM, "client", "last.seq", "last.position")
 
 
 def handovers(leases: DataFrame, shared: DataFrame) -> DataFrame:

@@ -97,6 +97,7 @@ _EVENTS: dict[str, str] = {
     ),
     "acknowledgements.applied": "{cluster} applies {peer}'s ack state of {subscription}",
     "acknowledgements.lost": "the ack state of {subscription} sent by {cluster} to {peer} is lost",
+    "message.listed": "individually deleted at {cluster}: listed in {peer}'s update",
     "message.filtered": "filtered at {cluster}: already acked in {peer}",
     "command.refused": "{reason} is refused: {detail}",
     "namespace.created": "namespace {detail} is created in {cluster}",

@@ -38,13 +38,13 @@ const EDGE = 1;
 
 /**
  * @param {{width: number, scale: number, nodes: string[], clients: import("../model/groups.js").Client[], home: string | null, pairs: string[][], compact?: boolean}} given
- *   home: the node of the leader, or of the dead one whose claim is still valid; pairs: nodes that are joined by a link; compact: dials of many clients are smaller
+ *   home: the node of the leader, or of the dead one whose claim is still valid; pairs: nodes that are joined by a link; compact: the leader is lower, dials of many clients are smaller
  * @returns {GroupPlane}
  */
 export function makeGroupPlane({ width, scale, nodes, clients, home, pairs, compact = false }) {
   const turned = width < ONE_COLUMN_BELOW_PX;
   const k = turned ? 1 : scale;
-  const leader_size = { width: turned ? width - 2 * 12 : 224 * k, height: 104 * k };
+  const leader_size = { width: turned ? width - 2 * 12 : 224 * k, height: (compact ? 90 : 104) * k };
   const at = (node) => clients.filter((client) => client.node === node);
   const made = turned ? oneColumn(width, k, nodes, at, home, leader_size) : aroundLeader(width, k, nodes, at, home, leader_size, compact ? SMALL_DIAL_PX : DIAL_PX);
   return { width, scale: k, turned, home, ...made, trunks: trunksOf(made, pairs, home, k, turned) };

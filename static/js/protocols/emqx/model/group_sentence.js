@@ -16,17 +16,26 @@ export function groupSentence(state, watched) {
 /** The line under the headline: the duplicates so far, where a present problem is the headline. @returns {import("../../../model/sentence.js").Part[] | null} */
 export function groupSecondSentence(state, watched) {
   if (watched.group === null || problem(state, watched) === null) return null;
-  const count = state.view.groups[watched.group].figures?.duplicates ?? 0;
-  return count ? [{ harm: counted(count, "duplicate") }, " so far."] : null;
+  const figures = state.view.groups[watched.group].figures;
+  return figures?.duplicates || isOpenAtEnd(state, figures) ? [...duplicateParts(state, figures), "."] : null;
+}
+
+/** Whether the scenario ends while messages of the group are still to be delivered again. */
+const isOpenAtEnd = (state, figures) => Boolean(figures?.pending_repeats) && state.at_us === state.welcome?.until_us;
+
+/** The duplicates: so far, or a lower bound where the scenario ends while messages are still to be delivered again. */
+function duplicateParts(state, figures) {
+  const count = figures.duplicates;
+  if (!isOpenAtEnd(state, figures)) return [{ harm: counted(count, "duplicate") }, " so far"];
+  return [count ? { harm: `at least ${counted(count, "duplicate")}` } : { strong: "no duplicates" }, ", ", { harm: "still delivering at the end" }];
 }
 
 function duplicatesSoFar(state, watched) {
   const group = state.view.groups[watched.group];
-  const count = group.figures?.duplicates ?? 0;
-  if (count === 0) return null;
+  if (!group.figures?.duplicates && !isOpenAtEnd(state, group.figures)) return null;
   const { again = 0, acknowledged = 0 } = group.repeats.leader ?? {};
   const next = again ? `${counted(again, "message")} would be redelivered, ${acknowledged === again ? "all" : acknowledged} of them acknowledged.` : "nothing would be redelivered.";
-  return [{ strong: watched.group }, " has delivered ", { harm: counted(count, "duplicate") }, " so far. ", { soft: `If its leader crashed now, ${next}` }];
+  return [{ strong: watched.group }, " has delivered ", ...duplicateParts(state, group.figures), ". ", { soft: `If its leader crashed now, ${next}` }];
 }
 
 /** What is wrong now: two readers, no leader, two leaders, a blocked leader, streams without a reader. */

@@ -41,7 +41,7 @@ export function figuresOf({ figures }) {
   return [
     { name: "streams without a reader", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} so far, the sum over all streams`, harm: figures.unowned_now > 0 },
     { name: "handover time", value: some ? `${gapWords(gap.p50)}, median of ${whole(figures.handovers)}` : "–", note: some ? `from one reader of a stream to the next; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no handover so far", harm: false },
-    { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of unacknowledged messages`, harm: figures.duplicates > 0 },
+    { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of unacknowledged messages${figures.pending_repeats ? `; ${counted(figures.pending_repeats, "message")} still to be delivered again` : ""}`, harm: figures.duplicates > 0 },
     { name: "streams with two readers", value: whole(figures.two_readers_now), note: figures.two_readers ? `${counted(figures.two_readers, "time")} so far, ${span(figures.two_readers_us)} in all` : "none so far", harm: figures.two_readers_now > 0 },
   ];
 }

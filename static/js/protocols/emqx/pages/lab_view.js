@@ -13,11 +13,11 @@ import { MENUS } from "../transport/fault_menus.js";
 const LABELS_PX = 110;
 
 /** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
-export function makeGroupView({ document, root, requests, base, link, plotly, getState, getWatched, wake, menus, inspector }) {
+export function makeGroupView({ document, root, requests, base, link, getState, getWatched, wake, menus, inspector }) {
   const stage = makeGroupStage(document, root, { onThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const risk = makeGroupRisk(document, root);
   const curve = makeCurveWindow({ get: requests.get, base, onAnswer: wake });
-  const time = makeTimeSection(root, { onMarker: () => {}, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, curve, GROUP_TIME);
+  const time = makeTimeSection(root, { onMarker: () => {}, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, curve, GROUP_TIME);
 
   /** Opens the menu of a thing, if it has one, else the inspector. */
   function onThing(thing, anchor) {
@@ -38,8 +38,10 @@ export function makeGroupView({ document, root, requests, base, link, plotly, ge
     animate: stage.animate,
     updateTime(state, watched, theme, given) {
       const plane = stage.scene()?.plane;
-      return plane ? time.update(state, watched, theme, { ...given, plane: { turned: plane.turned, a0: LABELS_PX * plane.scale, a1: plane.width - LABELS_PX * plane.scale } }) : false;
+      if (plane) time.update(state, watched, theme, { ...given, plane: { turned: plane.turned, a0: LABELS_PX * plane.scale, a1: plane.width - LABELS_PX * plane.scale } });
     },
+    timeAxis: time.axis,
+    shareTimeAxis: time.shareAxis,
     updateSide: risk.update,
     redraw() {
       stage.redraw();

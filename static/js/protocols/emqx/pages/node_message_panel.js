@@ -18,7 +18,7 @@ import { listenToTime } from "../../../render/time_gestures.js";
 
 const NEAR_PX = 9;
 /** Lowest diagram that is made to fit into what is in view, and the space below it, px. */
-const LOWEST_PX = 140;
+const LOWEST_PX = 110;
 const BELOW_PX = 8;
 const KEY_PART = 0.25;
 /** Number of sessions above which the request names the sessions. */

@@ -141,7 +141,7 @@ const spotAt = (canvas, x, y) => ({
 
 /** Lays out the leader's table: tapes, or strips with the tapes of the expanded one. */
 function layTable(choice, { plane }, tapes, theme) {
-  const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // the heading takes two lines on a narrow page
+  const top = plane.foot + (plane.turned ? 60 : choice.compact ? 38 : 44) * plane.scale; // the heading takes two lines on a narrow page
   const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top, compact: choice.compact };
   if (!foldsNeeded(tapes)) {
     const rows = layTapes(tapes, given);

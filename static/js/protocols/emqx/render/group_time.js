@@ -7,10 +7,8 @@ import { spanFor } from "../../../layout/time_axis.js";
 import { causeWords } from "../../../model/cause_words.js";
 import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";
-import { prepared } from "../../../render/canvas.js";
-import { markAs, paintWithChosen } from "../../../render/marks.js";
+import { markAs } from "../../../render/marks.js";
 import { fontOf } from "../../../render/theme.js";
-import { HEAD_PX, LINE_PITCH_PX, paintFuture, paintGrid, paintMarks, paintNow, spacetimeHeight } from "../../../render/time_axes.js";
 import { MARKS } from "../model/marks.js";
 
 const LANES = ["leader", "duplicates"];
@@ -21,37 +19,20 @@ const NEAR_PX = 40;
 
 /** @type {import("../../../render/time_section.js").Diagram} */
 export const GROUP_TIME = {
-  lanes: () => LANES.length,
+  lanes: () => LANES,
   spanUs: (state) => Math.max(SPAN_US, spanFor(state.playing ? state.speed : 0)),
   read: (state, watched, _window, { wall_ms, bursts }) => ({ waiting: false, bursts: bursts.of(state, watched, wall_ms) }),
   version: () => "",
-  paint(canvas, state, watched, theme, given) {
-    const { width, height, ratio, chosen } = given;
-    return paintWithChosen(prepared(canvas, width, height, ratio), { width, height, ground: theme.ink.bg, part: "time", chosen }, (context) => paintAll(context, state, watched, theme, given));
+  paint(context, _state, watched, theme, room) {
+    paintLeaders(context, theme, leadersOf(room.landmarks, watched.group, room.now_us), room);
+    paintBursts(context, theme, room.shown.bursts.filter(({ from_us }) => from_us <= room.now_us), room);
+    return [];
   },
+  marks: (state, landmarks) => marksOf(state, landmarks, MARKS).filter(({ done }) => done),
   note: () => "",
   caption: () => ({ lead: "duplicates", rest: " if it crashed now", others: "" }),
   hasCurve: () => true,
 };
-
-function paintAll(context, state, watched, theme, given) {
-  const { height, x0, x1, window, now_us, landmarks, shown } = given;
-  const room = { ...given, xAt: (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0), yAt: (lane) => (HEAD_PX + LANES.indexOf(lane) * LINE_PITCH_PX) * theme.scale, lanes: LANES };
-  context.textBaseline = "middle";
-  paintGrid(context, theme, room);
-  paintFuture(context, theme, room.xAt(given.furthest_us), x1, HEAD_PX * theme.scale - 12, height - 24);
-  context.save();
-  context.beginPath();
-  context.rect(x0 - 6, 0, x1 - x0 + 12, height);
-  context.clip();
-  paintLeaders(context, theme, leadersOf(landmarks, watched.group, now_us), room);
-  paintBursts(context, theme, shown.bursts.filter(({ from_us }) => from_us <= now_us), room);
-  context.restore();
-  markAs(context, null);
-  paintMarks(context, theme, marksOf(state, landmarks, MARKS).filter(({ done }) => done), { ...room, below: spacetimeHeight(LANES.length, theme.scale), now_x: room.xAt(now_us) });
-  paintNow(context, theme, room.xAt(now_us), height, x0, x1);
-  return [];
-}
 
 /** @returns {{number: number, node: string, from_us: number, until_us: number | null}[]} leaders of a group up to an instant */
 export function leadersOf(rows, group, now_us) {

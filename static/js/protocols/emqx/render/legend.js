@@ -119,6 +119,7 @@ const TIME = [
   { words: "fault", term: "leader", marks: ["time-fault"], says: "In the time diagram: a dotted crimson line is a fault.", group: "Time", width: 10, draw: bars(named("harm"), [[5, 1, 1.4, 3], [5, 6, 1.4, 3], [5, 11, 1.4, 3]]) },
   { words: "now", term: "instant", marks: ["time-now"], says: "The vertical line through diagram and curve is the instant shown.", group: "Time", width: 10, draw: bars(named("ink"), [[5, 1, 1.3, 16]]) },
   { words: "not run yet", term: "instant", marks: ["time-future"], says: "Hatched: the run has not reached this time yet.", group: "Time", width: 20, draw: bars(named("line"), [[0, 1, 1, 16], [6, 1, 1, 16], [12, 1, 1, 16]]) },
+  { words: "duplicates if the leader crashed now", term: "duplicates", marks: ["time-curve"], says: "The curve under the time diagram: how many duplicates a crash of the leader at each instant would have caused.", group: "Time", width: 18, draw: line(named("harm"), 1.8, []) },
   { words: "duplicates over time", term: "duplicates", marks: ["time-duplicates"], says: "In the time diagram: when duplicates were delivered, with their number and causes; a higher bar is more of them.", group: "Time", width: 14, draw: bars(named("harm"), [[2, 5, 2, 10], [7, 8, 2, 7]]) },
 ];
 

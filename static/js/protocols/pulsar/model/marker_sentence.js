@@ -15,8 +15,8 @@ const SENTENCES = {
   snapshot_request: ({ cluster, snapshot }, _content, state) => `${cluster} asks the other regions for their positions, for its snapshot ${shortName(state, snapshot)}.`,
   snapshot_response: ({ snapshot }, { cluster }, state) => `${cluster.cluster} answers ${fullName(state, snapshot)}: its position is ${placed(cluster.message_id)}.`,
   snapshot: (marker, { local_message_id, clusters }, state, watched) => `${marker.cluster} ${placed(local_message_id)} corresponds to ${listed(clusters.map(there))}. ${effectOf(marker, clusters, state, watched)}`,
-  subscription_update: ({ cluster, subscription, snapshot }, { clusters }, state) =>
-    `${cluster} has acknowledged ${subscription} up to its position of ${snapshot ? `its snapshot ${shortName(state, snapshot)}` : "a snapshot"}. The mark-delete of ${subscription} may move to ${listed(clusters.map(({ cluster: name, message_id }) => `${placed(message_id)} in ${name}`))}.`,
+  subscription_update: ({ cluster, subscription, snapshot }, { clusters = [] }, state) =>
+    !clusters.length ? `${cluster} publishes an update of ${subscription} that names no position.` : `${cluster} has acknowledged ${subscription} up to its position of ${snapshot ? `its snapshot ${shortName(state, snapshot)}` : "a snapshot"}. The mark-delete of ${subscription} may move to ${listed(clusters.map(({ cluster: name, message_id }) => `${placed(message_id)} in ${name}`))}.`,
 };
 
 /** What the snapshot means for the watched subscription, at the instant shown. */
@@ -41,5 +41,6 @@ export function markerSentence(marker, state, watched) {
   const parsed = typeof marker.json === "string" ? JSON.parse(marker.json) : marker.json;
   const titled = Object.values(parsed ?? {});
   const content = titled.length === 1 && typeof titled[0] === "object" ? titled[0] : parsed;
-  return SENTENCES[marker.type]?.(marker, content, state, watched) ?? "";
+  const sentence = SENTENCES[marker.type]?.(marker, content, state, watched) ?? "";
+  return marker.carried ? `${sentence} Its rule added ${marker.carried} ${marker.carried === 1 ? "number" : "numbers"}.` : sentence;
 }

@@ -39,11 +39,12 @@ function forecastSentence(state, watched) {
     `If ${from} failed now, `,
     { pick: watched.target, choices: watched.peers },
     " would deliver ",
-    ...harmOf(figures.duplicates),
-    ".",
-    ...restOf(figures.stranded_unprocessed ? { soft: notReplicated(figures.stranded_unprocessed) } : null, figures.lost ?? 0),
+    ...costOf(figures),
   ];
 }
+
+/** What a failover would cost, from the engine's forecast: headline and failover dialog. @returns {Part[]} */
+export const costOf = (figures) => [...harmOf(figures.duplicates), ".", ...restOf(figures.stranded_unprocessed ? { soft: notReplicated(figures.stranded_unprocessed) } : null, figures.lost ?? 0)];
 
 function harmOf(count) {
   if (count === 0) return [{ strong: "no duplicates" }];

@@ -3,6 +3,7 @@
  * One replicator is shown over time: the number of refused starts grows while replicationDelayInSeconds stays 0.
  */
 
+import { lanesOf } from "../../../model/state.js";
 import { headline, nextTry, partsOf, replicatorState, replicatorStateWords } from "../model/creation.js";
 import { counted, whole } from "../../../model/format.js";
 import { policyTables, topicTable } from "../render/creation_tables.js";
@@ -48,8 +49,9 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
     const held = /** @type {HTMLElement | null} */ (document.activeElement?.closest?.(".starts button"))?.dataset.of;
     list.replaceChildren(...answer.replicators.map((one) => itemOf(document, one, { is_chosen: keyOf(one) === chosen, at_us: answer.at_us, onLook: () => look(one) })));
     if (held) [...list.querySelectorAll("button")].find((button) => button.dataset.of === held)?.focus();
-    const text = JSON.stringify(answer.clusters);
-    if (text !== written) tables.replaceChildren(...tablesOf(document, answer.clusters));
+    const clusters = Object.fromEntries(lanesOf(getState()).filter((name) => name in answer.clusters).map((name) => [name, answer.clusters[name]])); // in the order of the lanes
+    const text = JSON.stringify(clusters);
+    if (text !== written) tables.replaceChildren(...tablesOf(document, clusters));
     written = text;
     const one = answer.replicators.find((other) => keyOf(other) === chosen);
     picture.hidden = caption.hidden = !(one && answer.starts);

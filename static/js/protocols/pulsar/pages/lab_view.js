@@ -45,7 +45,7 @@ function onDraggedFlight({ link, getState, menus, say }) {
 
 /** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
 export function makePulsarView(tools) {
-  const { document, root, requests, base, link, getState, getWatched, choose, wake, redraw, menus, plotly } = tools;
+  const { document, root, requests, base, link, getState, getWatched, choose, wake, redraw, menus } = tools;
   const tiles = makeTiles({ get: requests.get, base, onTile: wake });
   const asking = { get: requests.get, base, onAnswer: wake };
   const looks = makeLooks(tools);
@@ -62,7 +62,7 @@ export function makePulsarView(tools) {
     prediction: predictions.shown,
   };
   const stage = makeStage(document, root, on, tiles);
-  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makeCurveWindow(asking), makeTimeDiagram(makePassages(asking)));
+  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, makeCurveWindow(asking), makeTimeDiagram(makePassages(asking)));
   const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
   const risk = makeRisk(document, root);
   const ack_sync = makeAckSync(document, root);
@@ -80,8 +80,10 @@ export function makePulsarView(tools) {
     animate: stage.animate,
     updateTime: (state, watched, theme, given) => {
       const plane = stage.scene()?.plane;
-      return plane ? time.update(state, watched, theme, { ...given, plane }) : false;
+      if (plane) time.update(state, watched, theme, { ...given, plane });
     },
+    timeAxis: time.axis,
+    shareTimeAxis: time.shareAxis,
     updateSide(state, watched, theme, ratio, width) {
       risk.update(state, watched);
       ack_sync.update(state, watched);

@@ -29,25 +29,28 @@ const THREAD_WORDS = { applied: "applied", used: "used, update in flight", ready
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
  * @param {import("./prediction.js").Prediction | null} prediction
- * @returns {import("../../../layout/labels.js").LabelRequest[]} with runs as labels
+ * @returns {(import("../../../layout/labels.js").LabelRequest & {of: string})[]} with runs as labels; of: the lane
  */
 export function labelRequests(scene, state, measure, line, prediction) {
   const requests = [];
+  let of = ""; // the lane
   const ask = (priority, runs, anchor, ways, shorter = []) => {
     const forms = [runs, ...shorter].map((label) => {
       const width = measure(label);
       return { width, label, places: ways.map((way) => WAYS[way](anchor, width, line)) };
     });
-    requests.push({ priority, height: line, forms });
+    requests.push({ priority, height: line, forms, of });
   };
   if (prediction) askPrediction(scene, prediction, ask); // the first of its priority
   scene.plane.lanes.forEach((lane) => {
+    of = lane.name;
     askCursor(scene, lane, ask);
     askHoles(scene, state, lane, ask);
     askCauses(scene, state, lane, ask);
     requestNotReplicated(scene, state, lane, ask);
     askLedgers(scene, lane, ask);
   });
+  of = "";
   for (const thread of scene.threads) askThread(scene, state, thread, ask);
   askWash(scene, ask);
   return requests;
@@ -73,7 +76,7 @@ function askCursor(scene, lane, ask) {
   const runs = [{ text: plane.turned ? cursor.mark_delete : `mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }];
   if (mark >= plane.a0 - 1) {
     const anchor = anchorAt(plane, lane, mark, plane.cell + (plane.turned ? 22 : 17 * plane.scale));
-    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : mark > plane.a1 - 130 * plane.scale ? ["belowLeft", "belowRight", "below"] : ["belowRight", "belowLeft", "below"], entryAlone(plane, cursor));
+    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : mark > plane.a1 - 130 * plane.scale ? ["belowLeft", "belowRight", "below"] : ["belowRight", "belowLeft", "below"], positionAlone(plane, cursor));
   } else if (!plane.turned) {
     ask(PRIORITY.cursor, [{ text: `‹ mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }], anchorAt(plane, lane, plane.a0, plane.cell + 17 * plane.scale), ["belowRight"]);
   }
@@ -86,8 +89,8 @@ function askCursor(scene, lane, ask) {
   askRanges(plane, lane, strip, cursor, ask);
 }
 
-/** On a phone the first lane has room for the entry's number and not for its ledger's; the text view has both. */
-const entryAlone = (plane, { mark_delete }) => (plane.turned ? [[{ text: mark_delete.slice(mark_delete.indexOf(":")), weight: 600, colour: "ink" }]] : []);
+/** Where there is little room: the position without its name; on a phone, whose first lane has still less, the entry without its ledger. The text view has all. */
+const positionAlone = (plane, { mark_delete }) => [[{ text: plane.turned ? mark_delete.slice(mark_delete.indexOf(":")) : mark_delete, weight: 600, colour: "ink" }]];
 
 /** Individually deleted entries as Pulsar prints them, as much of the text as fits. */
 function askRanges(plane, lane, strip, cursor, ask) {
@@ -160,7 +163,7 @@ function askCauses(scene, state, lane, ask) {
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count]]); // a number alone would not say of what; the list of labels without room does
   }
   if (!plane.turned && counted !== undefined) askComing(scene, lane, counted, ask);
 }
@@ -187,7 +190,7 @@ function askComing(scene, lane, { coming }, ask) {
   const { plane } = scene;
   if (coming <= 0 || scene.window.back > 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(coming)} more`, 650), harmRun(`: on the way to ${lane.name}`)], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(coming)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(coming)} more`, 650), harmRun(`: on the way to ${lane.name}`)], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`${whole(coming)} more`, 650)]]);
 }
 
 function firstHoleName(scene, state) {

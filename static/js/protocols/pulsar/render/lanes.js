@@ -3,7 +3,7 @@
  */
 
 import { densityOf } from "../model/density.js";
-import { placeLabels } from "../../../layout/labels.js";
+import { leftOut, placeLabels, PRIORITY } from "../../../layout/labels.js";
 import { flagBoxes } from "../layout/pins.js";
 import { prepared } from "../../../render/canvas.js";
 import { markAs, paintWithChosen } from "../../../render/marks.js";
@@ -25,11 +25,12 @@ import { drawThreads, drawWash, threadBoxes } from "./threads.js";
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../../../render/theme.js").Theme} theme
  * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null, chosen?: import("../../../render/marks.js").Chosen | null, prediction?: import("./prediction.js").Prediction | null}} given
+ * @returns {string[]} labels for which there was no room
  */
 export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit, chosen, prediction = null }) {
   const { width, height } = scene.plane;
   const given = { width, height, ground: theme.ink.bg, part: "lanes", chosen };
-  paintWithChosen(prepared(canvas, width, height, ratio), given, (context) => paintAll(context, scene, state, theme, { tiles, lit, prediction }));
+  return paintWithChosen(prepared(canvas, width, height, ratio), given, (context) => paintAll(context, scene, state, theme, { tiles, lit, prediction }));
 }
 
 /** By lane, from back to front. Each begins without a mark, so that a part that names none is noticed by the tests. */
@@ -52,9 +53,10 @@ function paintAll(context, scene, state, theme, { tiles, lit, prediction }) {
   drawPrediction(context, scene, theme, prediction);
   markAs(context, null);
   drawArcs(context, scene, theme, state.view);
-  paintLabels(context, scene, state, theme, prediction);
+  return paintLabels(context, scene, state, theme, prediction);
 }
 
+/** Names of ledgers and of the shaded area are shown where there is room only; every other label that has none is returned, in words. */
 function paintLabels(context, scene, state, theme, prediction) {
   const { plane } = scene;
   const measure = makeMeasure(context, theme);
@@ -72,6 +74,10 @@ function paintLabels(context, scene, state, theme, prediction) {
         { x: 0, y: 0, width: plane.a0 - 14, height: plane.height },
       ];
   const lines = [...threadBoxes(scene), ...plane.lanes.flatMap((lane) => bracketBoxes(scene, lane, theme))];
-  const placed = placeLabels(labelRequests(scene, state, measure, line, prediction), plane, [...strips, ...flags, ...beside], 6, lines);
+  const requests = labelRequests(scene, state, measure, line, prediction);
+  const placed = placeLabels(requests, plane, [...strips, ...flags, ...beside], 6, lines);
   drawLabels(context, placed, theme, measure);
+  return leftOut(requests, placed)
+    .filter(({ priority }) => priority < PRIORITY.quiet)
+    .map(({ of, forms }) => [...(of ? [`${of}: `] : []), ...forms[0].label.map(({ text }) => text)].join(""));
 }

@@ -109,8 +109,6 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
   const edges = new Map();
   let along = width;
   let mark = 0;
-  let duplicates_from = null;
-  let duplicates_to = 0;
   for (let at = cells.kind.length - 1; at >= 0; at--) {
     const kind = cells.kind[at];
     const length = unitsOf(cells, at, isOwn) * unit_px;
@@ -126,12 +124,9 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
     const done = here || acknowledged.has(identityAt(cells, at));
     context.fillStyle = (done ? theme.done : theme.origin)[originOf(kind) % ORIGINS];
     laneCell(context, plane, { base }, originOf(kind), along, 0, length - 0.8, theme.ink.bg);
-    if (cursor && done && !here) {
-      duplicates_from = along;
-      duplicates_to = Math.max(duplicates_to, along + length);
-    }
   }
-  paintCursor(context, theme, { y: base + cell + 3, begin: Math.max(0, along), mark, duplicates_from, duplicates_to, cursor });
+  paintCursor(context, theme, { y: base + cell + 3, begin: Math.max(0, along), mark, cursor });
+  paintDuplicates(context, theme, lane, { y: base + cell + 3, edges, lengthOf: (at) => unitsOf(cells, at, isOwn) * unit_px });
   if (lane.state !== "up") hatch(context, theme, base - 2, width, cell + 4);
   return edges;
 }
@@ -145,15 +140,25 @@ function paintMarker(context, theme, kind, { x, y, radius, here, own }) {
   glyph(context, MARKER_WORDS[markerKind(kind)], x, y, radius, here ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
 }
 
-function paintCursor(context, theme, { y, begin, mark, duplicates_from, duplicates_to, cursor }) {
+/** Entries with duplicates, from the engine: a bar for those that a failover has delivered, two lines for those that one would deliver. */
+function paintDuplicates(context, theme, { cells, duplicates }, { y, edges, lengthOf }) {
+  context.fillStyle = theme.ink.harm;
+  for (const [first, last] of duplicates?.ranges ?? []) {
+    for (let index = Math.max(first, cells.first); index <= last; index++) {
+      const end = edges.get(index);
+      if (end === undefined || cells.kind[index - cells.first] >= 100) continue;
+      const length = lengthOf(index - cells.first);
+      if (duplicates.delivered) context.fillRect(end - length, y, length, 4);
+      else for (const line of [0, 2.8]) context.fillRect(end - length, y + line, length, 1.2);
+    }
+  }
+}
+
+function paintCursor(context, theme, { y, begin, mark, cursor }) {
   if (!cursor) return;
   context.fillStyle = theme.ink.ink;
   if (mark > begin) context.fillRect(begin, y, mark - begin, 2.2);
   if (mark > 0) pin(context, mark, y + 1, 0, -1, 6, theme.ink.ink, theme.ink.bg, false);
-  if (duplicates_from === null) return;
-  context.fillStyle = theme.ink.harm;
-  context.fillRect(duplicates_from, y, duplicates_to - duplicates_from, 1.2);
-  context.fillRect(duplicates_from, y + 2.8, duplicates_to - duplicates_from, 1.2);
 }
 
 function hatch(context, theme, y, width, height) {

@@ -1,64 +1,29 @@
 /**
  * Draws the space-time diagram: one line per cluster, and markers as slanted arrows between them.
- * The risk curve below has the same time axis, and the now line runs through both. Messages are drawn only as part of a highlighted cone.
+ * Messages are drawn only as part of a highlighted cone.
  */
 
 import { span } from "../../../model/format.js";
-import { prepared } from "../../../render/canvas.js";
 import { paintCone } from "../../../render/cone.js";
-import { markAs, paintWithChosen } from "../../../render/marks.js";
-import { HEAD_PX, LINE_PITCH_PX, paintFuture, paintGrid, paintMarks, paintNow, spacetimeHeight } from "../../../render/time_axes.js";
+import { markAs } from "../../../render/marks.js";
 import { shortName } from "../model/snapshot_names.js";
 import { paintPassages } from "./passages.js";
 import { fontOf } from "../../../render/theme.js";
-import { paintReasons } from "./curve_reasons.js";
 
 
 /**
- * @param {HTMLCanvasElement} canvas covers diagram and curve
- * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit, chosen, reasons (of the curve, with its axis; null without one)
+ * @param {CanvasRenderingContext2D} context clipped to the window
+ * @param {any} room see `paintTime`, with passages and lit
  * @returns {{kind: "marker", number: number, x: number, y: number}[]} positions that can be clicked
  */
-export function paintSpacetime(canvas, state, watched, theme, given) {
-  const { width, height, ratio, chosen } = given;
-  const painted = { width, height, ground: theme.ink.bg, part: "time", chosen };
-  return paintWithChosen(prepared(canvas, width, height, ratio), painted, (context) => paintAll(context, state, watched, theme, given));
-}
-
-function paintAll(context, state, watched, theme, given) {
-  const { height, x0, x1, lanes, window, now_us, passages, lit } = given;
-  const xAt = (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0);
-  const yAt = (cluster) => (HEAD_PX + lanes.indexOf(cluster) * LINE_PITCH_PX) * theme.scale;
-  const below = spacetimeHeight(lanes.length, theme.scale);
-  context.textBaseline = "middle";
-  paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt });
-  paintFuture(context, theme, xAt(given.furthest_us), x1, HEAD_PX * theme.scale - 12, height - 24);
-  paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, x1, now_us });
-  context.save();
-  context.beginPath();
-  context.rect(x0 - 6, 0, x1 - x0 + 12, height);
-  context.clip();
-  const places = paintPassages(context, state, passages, theme, { xAt, yAt, x0, x1, lanes, now_us, watched, lit });
-  if (!passages.bins) paintSpans(context, state, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
+export function paintSpacetime(context, state, watched, theme, room) {
+  const { xAt, yAt, lanes, now_us, passages, lit } = room;
+  paintWorldLines(context, state, watched, theme, room);
+  const places = paintPassages(context, state, passages, theme, { ...room, watched });
+  if (!passages.bins) paintSpans(context, state, passages.snapshots, watched, theme, room);
   markAs(context, null);
   if (lit) paintCone(context, lit, theme, (row) => (row.at_us <= now_us && lanes.includes(row.cluster) ? { x: xAt(row.at_us), y: yAt(row.cluster), lane: row.cluster } : null));
-  context.restore();
-  markAs(context, null);
-  paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below, now_x: xAt(now_us) });
-  paintNow(context, theme, xAt(now_us), height, x0, x1);
-  if (given.reasons) paintReasons(context, theme, given.reasons.reasons, { ...given.reasons, xAt, x0, x1: Math.min(x1, Math.max(x0, xAt(now_us)) - 4), curve: curveBoxes(given.reasons, xAt, x0, x1), taken: [] });
   return places;
-}
-
-/** Small boxes along the curve, which labels should not cover. */
-function curveBoxes({ steps, yAt }, xAt, x0, x1) {
-  const boxes = [];
-  for (const { from_us, to_us, value } of steps) {
-    const x = Math.max(x0, xAt(from_us));
-    const width = Math.min(x1, xAt(to_us)) - x;
-    if (width > 0) boxes.push({ x, y: yAt(value) - 1, width, height: 2 });
-  }
-  return boxes;
 }
 
 function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, x1, now_us }) {

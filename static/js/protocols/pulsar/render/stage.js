@@ -7,7 +7,8 @@ import { makeScene } from "../layout/scene.js";
 import { dragged, followingWindow, parted, zoomed } from "../layout/window.js";
 import { flightAt, laneAt, thingAt } from "../layout/hit.js";
 import { prepared } from "../../../render/canvas.js";
-import { required } from "../../../render/dom.js";
+import { counted } from "../../../model/format.js";
+import { element, required, setText } from "../../../render/dom.js";
 import { onlyChosen } from "../../../render/marks.js";
 import { makeHeadings } from "./headings.js";
 import { makeFlightDrag } from "./flight_drag.js";
@@ -31,9 +32,9 @@ export function makeStage(document, root, on, tiles) {
   const headings = makeHeadings(document, required(stage, "[data-part=handles]"), on);
   const marks = makeMarkButtons(document, required(stage, "[data-part=marks]"), on.onThing);
   const explained = makeExplained(document, stage, on.onChange);
+  const writeLeftOut = leftOutIn(document, required(stage, "[data-part=left-out]"));
   let window = followingWindow();
-  let scene = null;
-  let drawn = null;
+  let [scene, drawn] = [null, null];
   let flying = { flights: [], at_us: 0 };
   let over = { x0: 0, x1: 1, longest: 1 };
 
@@ -41,7 +42,6 @@ export function makeStage(document, root, on, tiles) {
     [window, drawn] = [next, null];
     on.onChange();
   }
-
   const dragging = makeFlightDrag({ ...on, onDrop: (flight, at) => on.onDrop(flight, spotAt(moving, at)) });
   const pan = (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y)));
   const zoom = (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale));
@@ -70,7 +70,8 @@ export function makeStage(document, root, on, tiles) {
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window, asked: Boolean(prediction?.asked), ...explained.given() });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
-      paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen, prediction });
+      const labels = paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit, chosen, prediction });
+      writeLeftOut(state.playing ? [] : labels); // they come and go while it plays
       for (const layer of [headings, marks, explained]) layer.update(scene, state, theme, ratio);
       overview.hidden = scene.plane.turned;
       if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: densityOf(tiles, state, watched) });
@@ -84,6 +85,16 @@ export function makeStage(document, root, on, tiles) {
     explain: explained.explain,
     redraw: () => (drawn = null),
     scene: () => scene,
+  };
+}
+
+/** Says how many labels had no room, and on request which. */
+function leftOutIn(document, box) {
+  const [summary, list] = [required(box, "summary"), required(box, "ul")];
+  return function write(labels) {
+    box.hidden = labels.length === 0;
+    setText(summary, `${counted(labels.length, "label")} without room`);
+    if (list.textContent !== labels.join("")) list.replaceChildren(...labels.map((text) => element(document, "li", { text })));
   };
 }
 

@@ -1,13 +1,13 @@
 /** Pulsar's part of the time section: the space-time diagram of markers and snapshots, and the reasons of the curve. */
 
 import { spanOfPeriods } from "../../../layout/time_axis.js";
-import { curveOf } from "../../../model/forecast.js";
 import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";
-import { axisOf } from "../../../render/curve.js";
+import { curveY } from "../../../render/time_axes.js";
 import { curveReasons } from "../model/curve_reasons.js";
 import { MARKS } from "../model/marks.js";
 import { snapshotPeriod } from "../model/snapshot_period.js";
+import { paintReasons } from "./curve_reasons.js";
 import { paintSpacetime } from "./spacetime.js";
 
 /**
@@ -15,23 +15,31 @@ import { paintSpacetime } from "./spacetime.js";
  * @returns {import("../../../render/time_section.js").Diagram}
  */
 export const makeTimeDiagram = (passages) => ({
-  lanes: ({ lanes }) => lanes.length,
+  lanes: ({ lanes }) => lanes,
   spanUs: (state, watched) => spanOfPeriods(snapshotPeriod(state, watched), state.playing ? state.speed : 0),
   read: (state, watched, window, { wall_ms }) => passages.in(state, watched.topic, window, wall_ms),
   version: () => String(passages.version()),
-  paint: (canvas, state, watched, theme, given) => paintSpacetime(canvas, state, watched, theme, { ...given, lanes: watched.lanes, passages: given.shown, marks: marksOf(state, given.landmarks, MARKS), reasons: reasonsIn(state, watched, theme, given) }),
+  paint: (context, state, watched, theme, room) => paintSpacetime(context, state, watched, theme, { ...room, passages: room.shown }),
+  paintOver: writeReasons,
+  marks: (state, landmarks) => marksOf(state, landmarks, MARKS),
   note: noteOf,
   caption: (watched) => ({ lead: "duplicates", rest: " if it failed over now", others: othersOf(watched) }),
   hasCurve: (state, watched) => state.forecast.length === 0 || watched.peers.length > 0,
 });
 
-/** The reasons of the curve, with its axis in px of the canvas; nothing where a run has no curve. */
-function reasonsIn(state, watched, theme, { window, points, shown, curve_px, strip_px, narrow }) {
-  if (narrow) return null;
+/** Writes on the curve why it fell or did not; a narrow page has no room for this. */
+function writeReasons(context, state, watched, theme, { curve, points, shown, narrow, xAt, x0, x1, now_us }) {
+  if (narrow) return;
   const reasons = curveReasons(state, watched, { points, markers: shown.markers, snapshots: shown.snapshots });
-  const { yAt, top, bottom } = axisOf(watched, theme, { points, window, height: curve_px });
-  const { x, y } = curveOf(points, watched.subscription, watched.target);
-  return { reasons, yAt: (value) => strip_px + yAt(value), top: strip_px + top, bottom: strip_px + bottom, steps: x.map((at_s, at) => ({ from_us: at_s * 1e6, to_us: (x[at + 1] ?? at_s) * 1e6, value: y[at] })) };
+  const yAt = (value) => curveY(curve, value);
+  paintReasons(context, theme, reasons, { xAt, yAt, x0, x1: Math.min(x1, Math.max(x0, xAt(now_us)) - 4), top: curve.top, bottom: curve.bottom, curve: boxesOf(curve, xAt, x0, x1), taken: [] });
+}
+
+/** Small boxes along the curve of the target, which labels should not cover. */
+function boxesOf(curve, xAt, x0, x1) {
+  const steps = curve.lines.filter(({ shown }) => shown).flatMap((line) => line.steps);
+  const boxes = steps.map(({ from_us, to_us, value }) => ({ x: Math.max(x0, xAt(from_us)), end: Math.min(x1, xAt(to_us)), y: curveY(curve, value) - 1 }));
+  return boxes.filter(({ x, end }) => end > x).map(({ x, end, y }) => ({ x, y, width: end - x, height: 2 }));
 }
 
 /** The regions whose curves are drawn faintly beside the target's. */

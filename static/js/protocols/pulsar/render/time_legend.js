@@ -39,6 +39,7 @@ export const TIME_LEGEND = [
   { words: "cause and effect", term: "cause", marks: ["time-cone"], says: "Heavy lines connect the causes and effects of the chosen event.", group: GROUP, width: 18, draw: line("ink", 2, [], [[1, 3], [17, 15]]) },
   { words: "fault or failover", term: "failover", marks: ["time-fault"], says: "A dotted crimson line: a fault or a failover, past or planned.", group: GROUP, width: 10, draw: line("harm", 1.4, [2, 3], [[5, 1], [5, 17]]) },
   { words: "now", term: "instant", marks: ["time-now"], says: "The vertical line through diagram and curve is the instant shown.", group: GROUP, width: 10, draw: line("ink", 1.3, [], [[5, 1], [5, 17]]) },
+  { words: "duplicates if it failed over now", term: "duplicate", marks: ["time-curve"], says: "The curve under the diagram: how many duplicates a failover at each instant would have caused; other regions dashed.", group: GROUP, width: 18, needs: "peers", draw: line("harm", 1.8, [], [[1, 15], [6, 15], [6, 5], [17, 5]]) },
   { words: "reason on the curve", term: "cause", marks: ["time-reason"], says: "Text on the curve says why it fell, or why a completed snapshot does not lower it.", group: GROUP, width: 14, needs: "snapshots", draw: line("harm", 1, [], [[3, 16], [3, 4], [12, 4]]) },
   { words: "not run yet", term: "branch", marks: ["time-future"], says: "Hatching: this branch has not been run up to there.", group: GROUP, width: 18, draw: future },
 ];

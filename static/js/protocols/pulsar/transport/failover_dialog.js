@@ -1,9 +1,10 @@
 /** The failover dialog: source, target, mode and producers, with the forecast for the choice. */
 
-import { allOf, element, required } from "../../../render/dom.js";
+import { allOf, element, putParts, required } from "../../../render/dom.js";
 import { valueOf } from "../../../model/commands.js";
 import { isUp, lanesOf } from "../../../model/state.js";
-import { counted, seconds } from "../../../model/format.js";
+import { costOf } from "../model/sentence.js";
+import { seconds } from "../../../model/format.js";
 
 const MODES = {
   crash: "The clients crash with their region: acknowledgements and data on the wire are lost.",
@@ -58,7 +59,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
     if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
-    forecast.textContent = to && mode === "crash" ? `At ${seconds(getState().at_us)} s: ${counted(to.duplicates, "duplicate")}, ${to.stranded} not replicated, ${to.lost} lost.` : "";
+    putParts(document, forecast, to && mode === "crash" ? [`At ${seconds(getState().at_us)} s: `, ...costOf(to)] : []);
   }
 
   /** Offers as targets all regions that are up, except the source. */
