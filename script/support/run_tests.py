@@ -23,7 +23,9 @@ from script.support.environment import PYTHON, REPORTS, ROOT, SITE, TESTS, ensur
 from script.support.processes import Supervisor, say
 from script.support.run_checks import Outcome, run_checks
 
-WHOLE_SUITE = ("-n", "2")
+WHOLE_SUITE = ("-n", "2", "--durations=40")
+"""Two processes; the slowest tests are printed at the end."""
+
 LAST_FAILED = ROOT / ".pytest_cache" / "v" / "cache" / "lastfailed"
 """Where pytest keeps the names of the tests whose last run failed, as keys of a JSON object."""
 
