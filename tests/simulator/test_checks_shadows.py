@@ -10,8 +10,7 @@ from simulator.protocols.pulsar.broker.dispatch import Dispatcher
 from simulator.protocols.pulsar.broker.session import ReceivedMessage
 from simulator.protocols.pulsar.checks.row_checks import SHADOW_CHECKS
 from simulator.protocols.pulsar.checks.shadows import ShadowLastConfirmed
-from simulator.protocols.pulsar.shadow import topic as losses
-from simulator.protocols.pulsar.shadow import topic as shadow_topic
+from simulator.protocols.pulsar.shadow import topic as shadow_topics
 from simulator.protocols.pulsar.shadow.reads import ShadowLog
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
@@ -139,14 +138,14 @@ def test_a_reader_past_the_last_confirmed_entry_is_detected(monkeypatch):
 
 
 def test_a_cursor_push_without_a_row_is_detected(monkeypatch):
-    monkeypatch.setattr(losses, "_note_lost", lambda *_ignored: None)
+    monkeypatch.setattr(shadow_topics, "_note_lost", lambda *_ignored: None)
     assert broken_claims(RUN) == {PUSH_RECORDED}
 
 
 def test_a_cursor_push_over_existing_ledgers_is_detected(monkeypatch):
-    original = losses.push_cursors
+    original = shadow_topics.push_cursors
     monkeypatch.setattr(
-        shadow_topic.losses,
+        shadow_topics,
         "push_cursors",
         lambda topic, index, cause: original(topic, topic.source.log.length, cause),
     )

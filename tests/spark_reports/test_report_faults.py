@@ -10,6 +10,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,9 @@ from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE_S = 60
+"""Then a wait fails: without a bound it would last until the whole run is stopped."""
 
 
 KILLED = """
@@ -67,17 +73,25 @@ def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Re
     )
 
 
+def wait_while(holds: Callable[[], bool], row: report_worker.Row) -> None:
+    """Work until it no longer holds; a row whose thread has ended would keep it for ever."""
+    end_s = time.monotonic() + PATIENCE_S
+    while holds():
+        assert time.monotonic() < end_s, f"threads: {[one.name for one in threading.enumerate()]}"
+        row.go_on()
+
+
 def test_a_report_finished_while_the_database_is_away_is_written_when_it_is_back(
     report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with injected_faults() as faults:
 
-        def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
+        def work(made: Report, row: report_worker.Row) -> dict[str, Any]:
             row.say("counting")
             faults.begin("shut down")
-            while "progress" not in caplog.text:  # its row could not be written, and its thread lives
-                row.go_on()
-            return [{"duplicates": 7}]
+            # its row could not be written, and its thread lives
+            wait_while(lambda: "progress" not in caplog.text, row)
+            return {"figures": [{"duplicates": 7}]}
 
         def pause(_: float) -> None:
             Report.objects.filter(pk=report.pk)
@@ -93,16 +107,17 @@ def test_a_report_finished_while_the_database_is_away_is_written_when_it_is_back
 def test_a_report_given_up_while_the_database_was_away_continues_when_its_worker_reports_again(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
+    def work(made: Report, row: report_worker.Row) -> dict[str, Any]:
         state = "running"
+        end_s = time.monotonic() + PATIENCE_S
         while state != "failed":  # its row is written by another thread in between
+            assert time.monotonic() < end_s, f"the report is {state}"
             Report.objects.filter(pk=report.pk).update(worker_seen_at=timezone.now() - timedelta(minutes=1))
             state = Client().get(f"/reports/{report.pk}/status.json").json()["state"]
         row.say("counting")
-        while Report.objects.get(pk=report.pk).state == "failed":
-            row.go_on()
+        wait_while(lambda: Report.objects.get(pk=report.pk).state == "failed", row)
         assert not row.cancel_wanted()
-        return []
+        return {}
 
     monkeypatch.setattr(report_worker, "_work", work)
     assert report_worker.make_report(report.pk, 1) == "done"

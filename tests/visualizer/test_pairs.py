@@ -142,7 +142,7 @@ async def test_two_set_ups_run_to_the_later_end_with_the_seed_of_the_left_one(hu
     [
         (None, "right is not a text"),
         (SCENARIO.replace("until: 8s", "until: never"), "The right set-up has 1 problem: line 8: "),
-        ("x" * 262_145, "The text has 262,145 characters"),
+        ("x" * 393_217, "The text has 393,217 characters"),
         ("emqx", "of different protocols"),
     ],
 )

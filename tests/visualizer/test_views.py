@@ -150,7 +150,7 @@ def test_every_problem_of_a_text_has_line_and_column(client):
         ({"scenario": "/etc/passwd"}, "unknown-scenario"),
         ({"scenario": ["two-regions"]}, "unknown-scenario"),
         ({"yaml": 7}, "bad-field"),
-        ({"yaml": "x" * 300_000}, "bad-field"),
+        ({"yaml": "x" * 400_000}, "bad-field"),
         ({"scenario": "two-regions", "seed": -1}, "bad-seed"),
         ({"scenario": "two-regions", "seed": "7"}, "bad-seed"),
         ({"scenario": "two-regions", "owner": "me"}, "bad-field"),
