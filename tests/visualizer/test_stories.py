@@ -76,6 +76,18 @@ async def test_the_lists_stay_while_a_story_is_stepped_through(page_of_lab, ask)
     assert (await ask("why-duplicates.json"))[1] == after
 
 
+async def test_bars_of_duplicates_are_the_same_however_far_the_run_was_when_the_page_asked(lab, ask):
+    opened = Page(lab.lab.pk, lab.token)
+    await opened.open()
+    await opened.seek(5_500_000)
+    early = [one["bursts"] for one in (await ask("why-duplicates.json"))[1]["failovers"]]
+    await opened.seek(END_US)
+    late = [one["bursts"] for one in (await ask("why-duplicates.json"))[1]["failovers"]]
+    await opened.close()
+    past = [[bar for bar in bars if bar["until_us"] <= 5_500_000] for bars in late]
+    assert early == past and len(early[0]) > 1
+
+
 async def test_messages_are_returned_in_pages(page_of_lab, ask, world):
     real = world.counted().failovers[0]
     cause = groups(real)[0]["cause"]

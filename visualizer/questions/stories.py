@@ -31,7 +31,9 @@ def why_duplicates(session: Session) -> Work:
     def described(number: int, case: StoryCase) -> dict[str, Any]:
         forecast_seq = stories.forecast_seq(case)
         forecast = {} if forecast_seq is None else {"forecast": world.forecast_at(forecast_seq)}
-        bursts = bursts_of(stories.lists(case).get("duplicates", ()), world.furthest_us)
+        # parts of the whole run, so that it does not matter how far it had run when the page asked
+        end_us = max(world.scenario.until_us, world.furthest_us)
+        bursts = bursts_of(stories.lists(case).get("duplicates", ()), end_us)
         return {"number": number, **stories.shown(case), **forecast, "bursts": bursts}
 
     cases = yield in_thread(
