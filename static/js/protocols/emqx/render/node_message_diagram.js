@@ -58,8 +58,9 @@ export function paintNodeMessages(canvas, folded, theme, given) {
   context.clip();
   paintLines(context, folded, theme, room);
   if (given.bins) paintBins(context, theme, room);
-  const taken = [];
-  const places = messages.map((one) => paintMessage(context, one, theme, room, taken)).flat();
+  const [taken, names] = [[], []];
+  const places = messages.map((one) => paintMessage(context, one, theme, room, names)).flat();
+  for (const name of names) nameOn(context, name, theme, taken); // over the lines of all messages
   if (lit) paintCone(context, lit, theme, (row) => placeOfRow(row, room));
   paintNow(context, theme, room);
   context.restore();
@@ -110,7 +111,7 @@ function paintHeads(context, theme, { lines, xAt, pitch }) {
   }
 }
 
-function paintMessage(context, message, theme, room, taken) {
+function paintMessage(context, message, theme, room, names) {
   const { xAt, scale, now_us, lit, top, bottom } = room;
   const look = lookOf(message.kind);
   const shown = lit === null || message.seqs.some((seq) => lit.seqs.has(seq));
@@ -137,7 +138,7 @@ function paintMessage(context, message, theme, room, taken) {
   if (look.mark) glyph(context, look.mark, tail, y0 + slope * (tail - x0), 3.6 * theme.scale, theme.ink[look.ink], theme.ink.bg);
   if (message.again) ringAt(context, theme, x0, y0);
   const alive = ends.filter(({ x }) => x !== x0);
-  if (alive.length && message.sent.at_us <= now_us) nameOn(context, message, theme, { x0, y0, end: alive[0] }, taken);
+  if (alive.length && message.sent.at_us <= now_us) names.push({ message, x0, y0, end: alive[0], alpha: context.globalAlpha });
   context.globalAlpha = 1;
   return ends.map(({ x, y }) => ({ message, x0, y0, x1: x, y1: y }));
 }
@@ -163,7 +164,7 @@ function ringAt(context, theme, x, y) {
   context.stroke();
 }
 
-function nameOn(context, message, theme, { x0, y0, end }, taken) {
+function nameOn(context, { message, x0, y0, end, alpha }, theme, taken) {
   const text = `${message.kind}${message.stream === null ? "" : ` ${shortStream(message.stream)}`}${message.again ? " (resent)" : ""}${message.doubled ? " ×2" : ""}`;
   context.font = fontOf(theme, theme.label, message.again || message.lost ? 650 : 400);
   const wide = context.measureText(text).width;
@@ -171,6 +172,7 @@ function nameOn(context, message, theme, { x0, y0, end }, taken) {
   const box = { left: x - wide / 2 - 2, right: x + wide / 2 + 2, top: y - 6 * theme.scale, bottom: y + 6 * theme.scale };
   if (wide + 30 > Math.abs(end.x - x0) || taken.some((other) => box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top)) return;
   taken.push(box);
+  context.globalAlpha = alpha;
   context.textAlign = "center";
   context.lineJoin = "round";
   context.lineWidth = 3.5;
@@ -178,6 +180,7 @@ function nameOn(context, message, theme, { x0, y0, end }, taken) {
   context.strokeText(text, x, y);
   context.fillStyle = message.lost ? theme.ink.harm : theme.ink.ink2;
   context.fillText(text, x, y);
+  context.globalAlpha = 1;
 }
 
 /** Shortens "3/1/meters/heat" to shard and generation, which distinguish the streams of a topic. */
