@@ -1,8 +1,8 @@
 """The checks of a run, in order, reading its trace as it grows.
 
-To add a check: one file in its protocol's `checks/` with a subclass of `Check` and its claim, one line in the
-list that the manifest names, one section in `docs/checks.md`, and in the tests a run that passes and a
-mutation of a rule that the check names.
+To add a check: a subclass of `Check` with its claim, in the file of its subject in its protocol's `checks/`,
+one line in the list that the manifest names, one section in `docs/checks.md`, and in the tests a run that
+passes and a mutation of a rule that the check names.
 """
 
 from __future__ import annotations

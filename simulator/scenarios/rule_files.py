@@ -32,7 +32,7 @@ BUILT_IN = "built-in"
 
 NAME = re.compile("[a-z][a-z0-9_]{0,39}")
 DIGEST_DIGITS = 16
-"""Hexadecimal digits of a digest: two texts that a person wrote do not agree in 64 bits by chance."""
+"""Hexadecimal digits of a digest, 64 bits: no two files have the same one by chance."""
 LARGEST_BYTES = 65_536
 """The largest file: the built-in rule has 6,000 bytes with its texts."""
 

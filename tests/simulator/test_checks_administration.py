@@ -7,12 +7,8 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar import system
-from simulator.protocols.pulsar.checks.administration import (
-    AutoCreated,
-    CreatedWhereItMay,
-    DeletedUnused,
-    ListsAgreed,
-)
+from simulator.protocols.pulsar.checks.administration import AutoCreated, CreatedWhereItMay, DeletedUnused
+from simulator.protocols.pulsar.checks.copies import ListsAgreed
 from simulator.protocols.pulsar.commands import replication, topic_shapes
 from simulator.protocols.pulsar.creation import catalogue, policies, set_clusters
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin

@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.checks.migrations import (
 )
 from simulator.protocols.pulsar.client import consumer, producer
 from simulator.protocols.pulsar.commands import shadows as shadow_commands
-from simulator.protocols.pulsar.lookup import service as resolving
+from simulator.protocols.pulsar.lookup import service as lookup_service
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.migration import blue_green as blue_green_module
 from simulator.protocols.pulsar.migration import resources, steps
@@ -265,9 +265,9 @@ def test_a_lookup_service_that_answers_while_it_is_down_is_detected(monkeypatch,
 
 
 def test_a_client_that_skips_the_lookup_is_detected(monkeypatch):
-    original = resolving.Resolver._send
+    original = lookup_service.Resolver._send
     monkeypatch.setattr(
-        resolving.Resolver,
+        lookup_service.Resolver,
         "_send",
         lambda resolver, requests, cause: original(resolver, requests[-1:], cause),
     )

@@ -6,7 +6,7 @@ How long a refused replicator waits, and that it retries; its rules violated on 
 import pytest
 
 from simulator.checks.checks import Checks
-from simulator.protocols.pulsar.checks.administration import StartRetries
+from simulator.protocols.pulsar.checks.copies import StartRetries
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.replication.connecting import Connecting
 from simulator.protocols.pulsar.replication.replicator import Replicator

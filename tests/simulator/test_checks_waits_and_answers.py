@@ -9,12 +9,8 @@ from simulator import load_scenario_text
 from simulator.protocols.pulsar import system
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
 from simulator.protocols.pulsar.checks.acknowledgements import AckSyncRequests
-from simulator.protocols.pulsar.checks.administration import (
-    AutoCreated,
-    DeletedUnused,
-    PolicyRequests,
-    RequestsCopied,
-)
+from simulator.protocols.pulsar.checks.administration import AutoCreated, DeletedUnused
+from simulator.protocols.pulsar.checks.copies import PolicyRequests, RequestsCopied
 from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects, LookupRetries
 from simulator.protocols.pulsar.checks.messages import ExpiredMessages
 from simulator.protocols.pulsar.checks.schemas import SchemasByRule

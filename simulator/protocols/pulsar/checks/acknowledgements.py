@@ -537,7 +537,7 @@ _CONTROL = (
     "topic.deleted",
     "resource.deleted",
 )
-_SYNCED_ACKS_KEPT_COLUMNS = (
+_SYNC_COLUMNS = (
     "type",
     "cluster",
     "peer",
@@ -605,7 +605,7 @@ class SyncedAcksKept(Check):
             to_ledger,
             to_entry,
             sent_seq,
-        ) in stretch.of(*_CONTROL).records(*_SYNCED_ACKS_KEPT_COLUMNS):
+        ) in stretch.of(*_CONTROL).records(*_SYNC_COLUMNS):
             upto = int(np.searchsorted(delivered.seqs, seq))
             broken += self._judge(stretch, delivered.take(np.arange(begun, upto)))
             begun, cursor = upto, (cluster, topic, subscription)

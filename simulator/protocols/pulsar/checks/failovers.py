@@ -16,8 +16,6 @@ from simulator.protocols.pulsar.scenario.model import TopicSpec
 from simulator.scenarios.model import Distribution, Scenario
 from simulator.scenarios.settings import OPTIONS
 
-_CLIENT_CHANGED = CODE["client.changed"]
-_CLIENT_REDIRECTED = CODE["client.redirected"]
 _CONSUMER_CONNECTED = CODE["consumer.connected"]
 _CONSUMER_DISCONNECTED = CODE["consumer.disconnected"]
 _REPLICATOR_CREATED = CODE["replicator.created"]

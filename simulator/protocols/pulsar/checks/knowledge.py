@@ -20,7 +20,6 @@ from simulator.trace.registry import NULL
 
 _CURSOR_MOVED = CODE["cursor.moved"]
 _CURSOR_PERSISTED = CODE["cursor.persisted"]
-_CURSOR_RECOVERED = CODE["cursor.recovered"]
 _MARKER_WRITTEN = CODE["marker.written"]
 _SUBSCRIPTION_CREATED = CODE["subscription.created"]
 _SUBSCRIPTION_DELETED = CODE["subscription.deleted"]

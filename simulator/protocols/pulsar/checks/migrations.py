@@ -18,7 +18,6 @@ from simulator.scenarios.names import PARTITION_SUFFIX, base_of
 from simulator.trace.registry import NULL
 
 _ACKNOWLEDGEMENTS_APPLIED = CODE["acknowledgements.applied"]
-_ACKNOWLEDGEMENTS_LOST = CODE["acknowledgements.lost"]
 _ACKNOWLEDGEMENTS_SENT = CODE["acknowledgements.sent"]
 _CLIENT_REDIRECTED = CODE["client.redirected"]
 _CLUSTER_CRASHED = CODE["cluster.crashed"]
@@ -32,7 +31,6 @@ _LOOKUP_STARTED = CODE["lookup.started"]
 _LOOKUP_STOPPED = CODE["lookup.stopped"]
 _MIGRATION_CHANGED = CODE["migration.changed"]
 _MIGRATION_STARTED = CODE["migration.started"]
-_MIGRATION_STEP_BEGAN = CODE["migration.step-began"]
 _MIGRATION_STEP_FINISHED = CODE["migration.step-finished"]
 _MIGRATION_STEP_UNDONE = CODE["migration.step-undone"]
 _NAMESPACE_CREATED = CODE["namespace.created"]

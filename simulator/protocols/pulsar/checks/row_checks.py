@@ -13,15 +13,12 @@ from simulator.protocols.pulsar.checks.administration import (
     AutoCreated,
     CreatedWhereItMay,
     DeletedUnused,
-    ListsAgreed,
     Permitted,
-    PolicyRequests,
-    RequestsCopied,
     SameShape,
-    StartRetries,
     Terminated,
 )
 from simulator.protocols.pulsar.checks.audiences import AudiencesServed, BrokerLimits
+from simulator.protocols.pulsar.checks.copies import ListsAgreed, PolicyRequests, RequestsCopied, StartRetries
 from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects, LookupRetries
 from simulator.protocols.pulsar.checks.messages import (
     ExpiredMessages,

@@ -25,7 +25,6 @@ _REPLICATOR_STARTED = CODE["replicator.started"]
 _REPLICATOR_STOPPED = CODE["replicator.stopped"]
 _SCHEMA_REGISTERED = CODE["schema.registered"]
 _SCHEMA_USED = CODE["schema.used"]
-_TOPIC_DELETED = CODE["topic.deleted"]
 
 
 _PARTITION = "-partition-"

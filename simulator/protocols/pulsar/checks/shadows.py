@@ -38,8 +38,6 @@ _SHADOW_TOPICS_SET = CODE["shadow.topics-set"]
 _TOPIC_CREATED = CODE["topic.created"]
 _TOPIC_DELETED = CODE["topic.deleted"]
 _TOPIC_LOADED = CODE["topic.loaded"]
-_TOPIC_PARTITIONS_CHANGED = CODE["topic.partitions-changed"]
-_TOPIC_TERMINATED = CODE["topic.terminated"]
 _TOPIC_UNLOADED = CODE["topic.unloaded"]
 
 

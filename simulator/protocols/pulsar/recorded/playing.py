@@ -18,7 +18,7 @@ from simulator.protocols.manifest import (
     NotOffered,
     Pictures,
 )
-from simulator.protocols.pulsar.checks.administration import StartRetries
+from simulator.protocols.pulsar.checks.copies import StartRetries
 from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects
 from simulator.protocols.pulsar.recorded import inspection, sections
 from simulator.protocols.pulsar.recorded.system import build

@@ -115,25 +115,6 @@ def _ledger_trimmed(state: RecordedState, row: Row) -> None:
             return
 
 
-HANDLERS: dict[str, RowHandler] = {
-    "cluster.crashed": _cluster("down"),
-    "cluster.restarted": _cluster("up"),
-    "cluster.lost": _cluster("lost"),
-    "link.cut": _link_cut,
-    "link.healed": _link_healed,
-    "link.slowed": _link_slowed,
-    "message.published": _published,
-    "message.receipted": _receipted,
-    "message.send-failed": _send_failed,
-    "client.changed": _client_changed,
-    "topic.loaded": _loaded,
-    "topic.unloaded": _unloaded,
-    "ledger.opened": _ledger_opened,
-    "ledger.closed": _ledger_closed,
-    "ledger.trimmed": _ledger_trimmed,
-}
-
-
 # --- recorded rows about cursors, consumers, failovers and commands, and what each changes in the state
 
 
@@ -302,25 +283,6 @@ def _result(row: Row, ok: bool, error: str | None) -> dict[str, Any]:
         "error": error,
         "hint": None,
     }
-
-
-HANDLERS_OF_SUBSCRIPTIONS: dict[str, RowHandler] = {
-    "subscription.created": _subscription_created,
-    "subscription.deleted": _subscription_deleted,
-    "subscription.replication-switched": _replication_switched,
-    "message.registered": _registered,
-    "marker.filtered": _marker_filtered,
-    "cursor.moved": _cursor_moved,
-    "cursor.persisted": _cursor_persisted,
-    "cursor.recovered": _cursor_recovered,
-    "consumer.connected": _consumer_connected,
-    "consumer.disconnected": _consumer_disconnected,
-    "message.delivered": _delivered,
-    "message.acknowledged": _acknowledged,
-    "failover.started": _failover_started,
-    "command.applied": _command_applied,
-    "command.refused": _command_refused,
-}
 
 
 # --- recorded rows about entries, replicators and snapshots, and what each changes in the state
@@ -511,7 +473,37 @@ def _update_applied(state: RecordedState, row: Row) -> None:
         subscription.last_applied_us = row["at_us"]
 
 
-HANDLERS_OF_REPLICATION: dict[str, RowHandler] = {
+HANDLERS: dict[str, RowHandler] = {
+    "cluster.crashed": _cluster("down"),
+    "cluster.restarted": _cluster("up"),
+    "cluster.lost": _cluster("lost"),
+    "link.cut": _link_cut,
+    "link.healed": _link_healed,
+    "link.slowed": _link_slowed,
+    "message.published": _published,
+    "message.receipted": _receipted,
+    "message.send-failed": _send_failed,
+    "client.changed": _client_changed,
+    "topic.loaded": _loaded,
+    "topic.unloaded": _unloaded,
+    "ledger.opened": _ledger_opened,
+    "ledger.closed": _ledger_closed,
+    "ledger.trimmed": _ledger_trimmed,
+    "subscription.created": _subscription_created,
+    "subscription.deleted": _subscription_deleted,
+    "subscription.replication-switched": _replication_switched,
+    "message.registered": _registered,
+    "marker.filtered": _marker_filtered,
+    "cursor.moved": _cursor_moved,
+    "cursor.persisted": _cursor_persisted,
+    "cursor.recovered": _cursor_recovered,
+    "consumer.connected": _consumer_connected,
+    "consumer.disconnected": _consumer_disconnected,
+    "message.delivered": _delivered,
+    "message.acknowledged": _acknowledged,
+    "failover.started": _failover_started,
+    "command.applied": _command_applied,
+    "command.refused": _command_refused,
     "marker.stored": _marker_stored,
     "marker.written": _marker_stored,
     "message.stored": _message_stored,
@@ -538,3 +530,4 @@ HANDLERS_OF_REPLICATION: dict[str, RowHandler] = {
     "update.written": _update_written,
     "update.applied": _update_applied,
 }
+"""The rows that change the state; the others are shown and counted only."""

@@ -16,9 +16,7 @@ from pyroaring import BitMap
 from simulator.log.ranges import runs
 from simulator.protocols.pulsar.commands.effects import HANDLERS as COMMANDS
 from simulator.protocols.pulsar.recorded.recording import RecordedState, Recording, recording_of
-from simulator.protocols.pulsar.recorded.rows import HANDLERS as OF_LOGS
-from simulator.protocols.pulsar.recorded.rows import HANDLERS_OF_REPLICATION as OF_REPLICATION
-from simulator.protocols.pulsar.recorded.rows import HANDLERS_OF_SUBSCRIPTIONS as OF_SUBSCRIPTIONS
+from simulator.protocols.pulsar.recorded.rows import HANDLERS
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.model import Scenario
@@ -153,9 +151,6 @@ def failovers_of(state: RecordedState) -> list[RecordedFailover]:
 
 ROWS_AT_ONCE = 500
 """Rows of one instant that one event of the calendar writes: a few milliseconds."""
-
-HANDLERS = {**OF_LOGS, **OF_REPLICATION, **OF_SUBSCRIPTIONS}
-"""The rows that change the state; the others are shown and counted only."""
 
 
 class RecordedSystem(RecordedState):

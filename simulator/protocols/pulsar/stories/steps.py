@@ -495,7 +495,7 @@ def _cases(counted: CountedRun) -> list[StoryCase]:
     return [StoryCase(None, failover) for failover in counted.failovers]
 
 
-def _queries_shown(case: StoryCase) -> dict[str, Any]:
+def _shown_case(case: StoryCase) -> dict[str, Any]:
     one = case.counted
     return {
         "subscription": one.subscription,
@@ -531,7 +531,7 @@ STORIES = Stories(
     part="failovers",
     noun="failover",
     cases=_cases,
-    shown=_queries_shown,
+    shown=_shown_case,
     lists=_lists,
     unknown_kind="There is no kind {kind!r} of messages.",
     known_kinds=f"Kinds are {', '.join(LISTS)}.",

@@ -616,7 +616,7 @@ def lookup(world: World) -> dict[str, str]:
 # docs/shadow-topics.md defines the terms.
 
 
-_SHADOWS_SUMS = (
+_SHADOW_SUMS = (
     "stored_bytes",
     "saved_bytes",
     "lost_to_retention",
@@ -717,7 +717,7 @@ def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
         "source": parts[0]["source"],
         "last_confirmed": None,
         "source_last_confirmed": None,
-        **{key: sum(part[key] for part in parts) for key in _SHADOWS_SUMS},
+        **{key: sum(part[key] for part in parts) for key in _SHADOW_SUMS},
         "lost_by_subscription": dict(sorted(by_subscription.items())),
         "stale_us": max(part["stale_us"] for part in parts),
         **{
