@@ -1,17 +1,303 @@
+/** One column of a comparison: its figure, its picture with the same as text, its curve, and the button that opens the lab. */
+
+import { causeWords } from "../model/cause_words.js";
+import { causesOf, columnsOf, duplicatesIn, figureOf, figureWords, figuresAt, highestFigure, missingWords, stepsOf } from "../model/comparison.js";
+import { bytes, counted, seconds, whole } from "../model/format.js";
+import { makeLoop } from "../playback/loop.js";
+import { atSpeed, clockUpTo, movedTo, paused, played, settled, shown } from "../playback/own_clock.js";
+import { paintCurve } from "../render/comparison_curve.js";
+import { paintLanes } from "../render/comparison_lanes.js";
+import { element, putParts, required, setText } from "../render/dom.js";
+import { columnHeads, headCell } from "../render/terms.js";
+import { readTheme } from "../render/theme.js";
+import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
+import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
+import { makeRequests } from "../wire/http.js";
+import { keepToken } from "../wire/token.js";
+
+/**
+ * @param {{root: HTMLElement}} page
+ * @param {import("../model/comparison.js").Column} column
+ * @param {{most: number, open: (column: object) => void}} given most: messages that fit into a picture's width
+ */
+export function makeColumn({ root }, column, { most, open }) {
+  const section = required(root, `[data-column="${column.strategy}"]`);
+  const [figure, words] = ["figure", "words"].map((name) => required(section, `[data-part=${name}]`));
+  const [lanes, curve] = [required(section, "canvas[data-part=lanes]"), required(section, "canvas[data-part=curve]")];
+  const number = required(figure, "b");
+  const unit = required(figure, "span");
+  const button = required(section, "[data-act=open]");
+  const { from, to } = column.followed;
+  const clusters = [...new Set([...column.followed.messages.origin, from, to])].sort();
+  lanes.hidden = curve.hidden = false;
+  section.classList.remove("missing");
+  button.hidden = !column.text;
+  button.onclick = () => open(column);
+
+  return {
+    paint(given) {
+      const now = figuresAt(column, given.at_us);
+      const duplicates = figureOf(now);
+      setText(number, whole(duplicates));
+      setText(unit, !now.moved ? "forecast duplicates" : now.open ? "duplicates at least, still delivering at the end" : "duplicates");
+      figure.className = duplicates === 0 ? "figure" : "figure harm";
+      const width = section.clientWidth;
+      paintLanes(lanes, column, { ...given, width, most, clusters });
+      if (curve.offsetParent) paintCurve(curve, column, { ...given, width });
+    },
+    write(at_us) {
+      const sentence = wordsOf(column, at_us);
+      setText(words, sentence);
+      lanes.setAttribute("aria-label", `${column.title}: ${sentence}`);
+    },
+  };
+}
+
+/** A strategy without this failover: shows the reason in place of the picture. */
+export function writeMissing({ root }, column, why) {
+  const section = required(root, `[data-column="${column.strategy}"]`);
+  setText(required(section, "[data-part=figure] b"), "–");
+  setText(required(section, "[data-part=figure] span"), "no failover");
+  setText(required(section, "[data-part=words]"), why);
+  section.classList.add("missing");
+  for (const name of ["lanes", "curve"]) required(section, `[data-part=${name}]`).hidden = true;
+}
+
+/** Describes the picture in a sentence or two. */
+export function wordsOf(column, at_us) {
+  const { from, to } = column.followed;
+  const now = figuresAt(column, at_us);
+  const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.replicated)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
+  if (!now.moved) return `${known} A failover from ${from} now would deliver ${duplicatesIn(now)}.`;
+  return `${known} Since the failover: ${duplicatesIn(now)}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
+}
+
+/** The sentence above the columns and the table below them: the same figures as text and as numbers, at the instant shown. */
+
+
+/** What a move costs is marked as in a lab. */
+const HARM = "harm-text";
+
+export function makeNumbers({ document, root }, columns) {
+  const table = required(root, "[data-part=table]");
+  const sentence = required(root, "[data-part=sentence]");
+  const causes = causesOf(columns);
+  const { subscription, from, to, at_us: move_us } = columns[0].followed;
+  const rows = [
+    row("acknowledged", "", (now) => now.acknowledged),
+    row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.replicated),
+    row("forecast duplicates of a move now", "", (now) => (now.moved ? null : now.forecast), HARM),
+    row("duplicates", "strong", (now) => (now.moved ? (now.open ? figureWords(now) : figureOf(now)) : null), HARM),
+    ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
+    row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
+    row("lost, in the whole run", "", (now, column) => (now.moved ? column.followed.messages.lost.filter(Boolean).length : null), HARM),
+    row("markers in the logs, in the whole run", "", (now, column) => `${whole(column.costs.marker_entries)}, ${bytes(column.costs.marker_bytes)}`),
+    ...(columns.some((column) => column.costs.requests) ? [row("requests, in the whole run", "", (now, column) => `${whole(column.costs.requests)}, ${bytes(column.costs.request_bytes)}`)] : []),
+  ];
+  const head = element(document, "tr", {}, [element(document, "td", {}), ...columnHeads(document, columns.map((column) => column.title))]);
+  table.replaceChildren(element(document, "thead", {}, [head]), element(document, "tbody", {}, rows.map((one) => one.line)));
+
+  /** @param {string} [mark] class of a cell whose value is not 0 */
+  function row(words, kind, valueOf, mark = "") {
+    const cells = columns.map(() => element(document, "td", {}));
+    const line = element(document, kind ? `tr.${kind}` : "tr", {}, [headCell(document, "row", words), ...cells]);
+    return { line, cells, valueOf, mark };
+  }
+
+  return {
+    write(at_us) {
+      const now = columns.map((column) => figuresAt(column, at_us));
+      for (const { cells, valueOf, mark } of rows) {
+        cells.forEach((cell, at) => {
+          const value = valueOf(now[at], columns[at]);
+          cell.className = value ? mark : "";
+          setText(cell, value === null ? "–" : typeof value === "number" ? whole(value) : value);
+        });
+      }
+      putParts(document, sentence, sentenceOf(now));
+    },
+  };
+
+  function sentenceOf(now) {
+    const begin = now[0].moved ? `Since the move to ${to} at ${seconds(move_us, 1)} s: ` : `If ${subscription} moved from ${from} to ${to} now: `;
+    const of = now[0].moved ? ` of ${subscription}` : "";
+    const mark = (one, text) => ({ [figureOf(one) === 0 && !one.open ? "strong" : "harm"]: text });
+    const same = now.every((one) => figureWords(one) === figureWords(now[0]));
+    const all = now.length === 2 ? ", in both" : ", in all";
+    if (same) return [begin, mark(now[0], duplicatesIn(now[0])), `${of}${now.length > 1 ? all : ""}.`];
+    const figures = now.flatMap((one, at) => [at === 0 ? "" : at === now.length - 1 ? " or " : ", ", mark(one, figureWords(one))]);
+    return [begin, ...figures, ` duplicates${of}.`];
+  }
+}
+
+/** The columns of a comparison and their table at one instant of the clock. */
+
+
+/** With reduced motion the instant shown moves in steps of this many µs. */
+const CALM_STEP_US = 500_000;
+/** Shortest time between two updates of the texts during playback, ms. */
+const WORDS_EVERY_MS = 250;
+/** As in the stylesheet. */
+const NARROW_PX = 800;
+
+/**
+ * @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow}} parts
+ * @param {import("../model/comparison.js").Column[]} columns
+ * @param {ReturnType<makeSteering>} steering
+ * @param {(column: object) => void} open
+ */
+export function makePicture(parts, columns, steering, open) {
+  const { document, window } = parts;
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const most = Math.max(...columns.map((column) => column.total));
+  const highest = highestFigure(columns);
+  const views = columns.map((column) => makeColumn(parts, column, { most, open }));
+  const numbers = makeNumbers(parts, columns);
+  let theme = null;
+  let words_ms = -Infinity;
+
+  /** @returns {boolean} whether the clock is running */
+  function paint(wall_ms) {
+    const { at_us: exact_us, end_us, playing } = steering.at(wall_ms);
+    const at_us = calm.matches && playing ? Math.floor(exact_us / CALM_STEP_US) * CALM_STEP_US : exact_us;
+    theme ??= readTheme(window.getComputedStyle(document.documentElement));
+    const narrow = document.documentElement.clientWidth < NARROW_PX;
+    for (const view of views) view.paint({ theme, narrow, ratio: window.devicePixelRatio || 1, at_us, end_us, highest });
+    steering.write(exact_us, at_us);
+    if (!playing || wall_ms - words_ms >= WORDS_EVERY_MS) {
+      words_ms = wall_ms;
+      steering.say(at_us);
+      for (const view of views) view.write(at_us);
+      numbers.write(at_us);
+    }
+    return playing;
+  }
+
+  return {
+    columns,
+    paint,
+    forget() {
+      theme = null;
+      words_ms = -Infinity;
+    },
+  };
+}
+
+/**
+ * Controls a comparison: one clock of the page, and the controls that play, pause, step and scrub it and set its speed.
+ * It does not depend on columns: `instants` are those that steps stop at, `changed` is called when the viewer moved the clock.
+ */
+
+
+/** The initial speed plays a whole run in at most this time. */
+const LONGEST_PLAY_S = 30;
+/** How far an arrow key on the time slider moves it, and how far with Shift. */
+const NUDGE_US = 100_000;
+const SHIFTED_NUDGE_US = 1_000_000;
+const NUDGES = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+/**
+ * @param {{document: Document, window: import("../render/dom.js").PageWindow}} page
+ * @param {{instants: () => number[], changed: () => void}} given
+ */
+export function makeSteering({ document, window }, { instants, changed }) {
+  const now = () => window.performance.now();
+  let clock = clockUpTo(1, 1);
+  const bar = makeBar(document);
+
+  function set(next) {
+    clock = next;
+    bar.writeSpeed(clock.speed);
+    changed();
+  }
+
+  const seek = (at_us) => set(movedTo(clock, at_us, now()));
+  const speedBy = (by) => set(atSpeed(clock, SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, placeOfSpeed(clock.speed) + by))], now()));
+
+  function step(by) {
+    const at_us = shown(clock, now());
+    const to = by > 0 ? instants().find((instant) => instant > at_us) : instants().findLast((instant) => instant < at_us);
+    set(movedTo(paused(clock, now()), to ?? (by > 0 ? clock.end_us : 0), now()));
+  }
+
+  function listen() {
+    const playPause = () => set(clock.playing ? paused(clock, now()) : played(clock, now()));
+    bar.listen({ playPause, seek, speed: (speed) => set(atSpeed(clock, speed, now())), nudge: (by_us) => seek(shown(clock, now()) + by_us) });
+    const acts = { playPause, step: () => step(1), stepBack: () => step(-1), slower: () => speedBy(-1), faster: () => speedBy(1) };
+    listenToKeys(document, acts, new window.AbortController().signal);
+    blurClickedButtons(document, new window.AbortController().signal);
+  }
+
+  return {
+    /** Shows the controls for a run of this length, at a speed that plays it in half a minute at most. */
+    begin(until_us) {
+      clock = clockUpTo(until_us, SPEEDS[placeOfSpeed(Math.max(1, until_us / 1e6 / LONGEST_PLAY_S))]);
+      bar.begin(clock.speed);
+      listen();
+    },
+    /** Sets the end of the clock. */
+    endAt(end_us) {
+      clock = { ...clock, end_us };
+      bar.endAt(end_us);
+    },
+    /** The clock at an instant of the wall clock: {at_us, end_us, playing, speed}. */
+    at(wall_ms) {
+      clock = settled(clock, wall_ms);
+      return { at_us: shown(clock, wall_ms), end_us: clock.end_us, playing: clock.playing, speed: clock.speed };
+    },
+    /** Updates the controls; `at_us` is the instant that the pictures show. */
+    write: (exact_us, at_us) => bar.write(clock, exact_us, at_us),
+    /** Updates the text for screen readers: seldom, since it is read aloud. */
+    say: bar.say,
+    seek: (at_us) => set(movedTo(paused(clock, now()), at_us, now())),
+  };
+}
+
+/** The controls: the play button, the speed, the time slider and the instant as text. */
+function makeBar(document) {
+  const steering = required(document, "[data-part=steering]");
+  const scrub = required(document, "input[data-part=scrub]");
+  const clock_words = required(document, "[data-part=clock]");
+  const speed_choice = required(document, "select[data-part=speed]");
+  const play_button = required(document, "button[data-act=play]");
+
+  return {
+    listen({ playPause, seek, speed, nudge }) {
+      play_button.addEventListener("click", playPause);
+      speed_choice.addEventListener("change", () => speed(Number(speed_choice.value)));
+      scrub.addEventListener("input", () => seek(Number(scrub.value)));
+      scrub.addEventListener("keydown", (event) => {
+        const by = NUDGES[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        nudge(by * (event.shiftKey ? SHIFTED_NUDGE_US : NUDGE_US));
+      });
+    },
+    begin(speed) {
+      speed_choice.replaceChildren(...SPEEDS.map((one) => element(document, "option", { value: one, text: speedText(one) })));
+      speed_choice.value = String(speed);
+      steering.hidden = false;
+    },
+    endAt(end_us) {
+      scrub.max = String(Math.round(end_us));
+    },
+    writeSpeed(speed) {
+      speed_choice.value = String(speed);
+    },
+    write(clock, exact_us, at_us) {
+      setText(play_button, clock.playing ? "Pause" : exact_us >= clock.end_us ? "Again" : "Play");
+      setText(clock_words, `${seconds(at_us)} s`);
+      scrub.value = String(Math.round(exact_us));
+    },
+    say: (at_us) => scrub.setAttribute("aria-valuetext", `${seconds(at_us)} seconds`),
+  };
+}
+
 /**
  * The page of a comparison: plays the runs of a scenario on one clock, under every strategy, or on real brokers and simulated.
  * The server runs each column once. This module connects the parts; the model computes the state at an instant.
  */
 
-import { columnsOf, missingWords, stepsOf } from "../model/comparison.js";
-import { seconds } from "../model/format.js";
-import { makeLoop } from "../playback/loop.js";
-import { element, required, setText } from "../render/dom.js";
-import { makeRequests } from "../wire/http.js";
-import { keepToken } from "../wire/token.js";
-import { writeMissing } from "./comparison_column.js";
-import { makePicture } from "./comparison_picture.js";
-import { makeSteering } from "./comparison_steering.js";
 
 const ASK_EVERY_MS = 400;
 /** The clock ends after the last event in a picture, this factor later. */

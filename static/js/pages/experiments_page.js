@@ -1,15 +1,133 @@
+/** The parts of the form of an experiment that depend on its kind and on the server's answer. */
+
+import { debounced } from "./debounced.js";
+import { listOwn, saying } from "./own_tasks.js";
+import { allOf, element, required, setText } from "../render/dom.js";
+import { makeRequests } from "../wire/http.js";
+import { taskTokens } from "../wire/task_token.js";
+import { textOf } from "../wire/text_link.js";
+
+/** Fields whose values are sent as they are typed. */
+const TYPED = ["parameter", "values", "seeds", "phases", "measure", "at_most", "share", "confidence", "name", "name2"];
+
+/**
+ * @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, onChange: () => void}} parts
+ */
+export function makeForm({ document, root, window, onChange }) {
+  const form = required(root, "form[data-part=form]");
+  const field = (name) => /** @type {HTMLInputElement} */ (form.elements.namedItem(name));
+  const set_up = new URLSearchParams(window.location.search).has("from") ? "" : window.location.search.slice(1);
+  let way = "parameter";
+
+  for (const button of allOf(root, "[data-way]")) button.addEventListener("click", () => choose(button.dataset.way));
+  form.addEventListener("submit", (event) => event.preventDefault()); // Enter in a field
+  form.addEventListener("input", (event) => changed(/** @type {HTMLInputElement} */ (event.target).name));
+
+  function choose(next) {
+    way = next;
+    showWay(root, way);
+    onChange();
+  }
+
+  function changed(name) {
+    if (name === "base" || name === "base2") showBase(name);
+    if (name === "parameter" || name === "base") field("values").value = "";
+    onChange();
+  }
+
+  function showBase(name) {
+    const kind = field(name).value;
+    required(root, `[data-part=${name}-own]`).hidden = kind !== "text";
+    const words = set_up ? "with the values of the page that you came from. " : "with its initial values. ";
+    const link = element(document, "a", { href: root.dataset.setUp + (set_up ? `?${set_up}` : ""), text: "View or change it" });
+    required(root, `[data-part=${name}-note]`).replaceChildren(...(kind === "set-up" ? [words, link] : []));
+  }
+
+  const baseOf = (name) => ({ kind: field(name).value, query: set_up, text: field(`${name}_text`).value });
+
+  return {
+    /** Begins with the text of a scenario, if there is one, or with the experiment that the page has. @param {string | null} text */
+    begin(text) {
+      if (text !== null) {
+        [field("base").value, field("base_text").value] = ["text", text];
+      }
+      for (const name of ["base", "base2"]) showBase(name);
+      choose(field("yaml").value ? "yaml" : "parameter");
+    },
+    /** @returns {object} what the server reads */
+    asked() {
+      if (way === "yaml") return { way, yaml: field("yaml").value };
+      const typed = Object.fromEntries(TYPED.map((name) => [name, field(name).value]).filter(([name, value]) => name !== "values" || value));
+      return { way, base: baseOf("base"), base2: baseOf("base2"), late: field("late").checked, ...typed };
+    },
+    /** @param {any} answer of the server */
+    take: (answer) => showAnswer(document, root, answer),
+    /** Shows a text as an experiment's YAML. @param {string} yaml */
+    edit(yaml) {
+      field("yaml").value = yaml;
+      choose("yaml");
+      field("yaml").focus();
+    },
+  };
+}
+
+/** Shows the fields of one kind of experiment. @param {HTMLElement} root @param {string} way */
+function showWay(root, way) {
+  for (const button of allOf(root, "[data-way]")) button.setAttribute("aria-pressed", String(button.dataset.way === way));
+  for (const part of allOf(root, "[data-of]")) part.hidden = part.dataset.of === "runs" ? way === "yaml" : part.dataset.of !== way;
+  required(root, "[data-base=base]").hidden = way === "yaml";
+  required(root, "[data-base=base2]").hidden = way !== "compare";
+  required(root, "[data-part=text-home]").hidden = way === "yaml";
+  setText(required(root, "[data-part=base-legend]"), way === "compare" ? "Compare" : "Run");
+  for (const name of ["base", "base2"]) required(root, `[data-part=${name}-named]`).hidden = way !== "compare";
+}
+
+/** Shows what the server says of the experiment. @param {Document} document @param {HTMLElement} root @param {any} answer */
+function showAnswer(document, root, answer) {
+  if (answer.parameters) fillParameters(document, root, answer);
+  required(root, "[data-part=late]").hidden = !answer.late;
+  if (answer.late) setText(required(root, "[data-part=late-titles]"), answer.late);
+  if (answer.size) fillMeasures(document, required(root, "select[name=measure]"), answer.size.measures);
+}
+
+/**
+ * Lists the parameters of the scenario in their groups, keeps the choice, and proposes values.
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {{parameters: {name: string, label: string, group: string, path: string, values: string}[], parameter: string, values?: string}} answer
+ */
+function fillParameters(document, root, answer) {
+  const select = required(root, "select[name=parameter]");
+  const values = required(root, "input[name=values]");
+  const groups = grouped(answer.parameters);
+  select.replaceChildren(...[...groups].map(([label, members]) => element(document, "optgroup", { label }, members.map((one) => element(document, "option", { value: one.name, text: one.label })))));
+  select.value = answer.parameter;
+  select.disabled = answer.parameters.length === 0;
+  const chosen = answer.parameters.find((one) => one.name === answer.parameter);
+  setText(required(root, "[data-part=path]"), chosen?.path ?? "");
+  if (answer.values !== undefined && document.activeElement !== values) values.value = answer.values;
+}
+
+function grouped(members) {
+  const found = new Map();
+  for (const one of members) found.set(one.group, [...(found.get(one.group) ?? []), one]);
+  return found;
+}
+
+/** Lists the measures of the scenario's protocol, and keeps the choice. @param {Document} document @param {HTMLElement} select */
+function fillMeasures(document, select, measures) {
+  const field = /** @type {HTMLSelectElement} */ (select);
+  const before = field.value;
+  if (field.options.length === measures.length && measures.every((one, at) => field.options[at].value === one.name)) return;
+  field.replaceChildren(...measures.map((one) => element(document, "option", { value: one.name, text: one.title })));
+  field.value = measures.some((one) => one.name === before) ? before : measures[0].name;
+}
+
 /**
  * The page “Experiments”: a form that the server turns into an experiment, and the visitor's own experiments.
  * Only the server decides what is valid, and computes the number of runs and the estimated time.
  */
 
-import { makeRequests } from "../wire/http.js";
-import { textOf } from "../wire/text_link.js";
-import { taskTokens } from "../wire/task_token.js";
-import { element, required, setText } from "../render/dom.js";
-import { debounced } from "./debounced.js";
-import { makeForm } from "./experiments_form.js";
-import { listOwn, saying } from "./own_tasks.js";
 
 /** Pause after the last change, ms. */
 const PAUSE_MS = 350;

@@ -1,18 +1,286 @@
+/** The fields of the set-up's form: pairs of names, choices of a name, fields that apply, problems at their fields. It never changes typed text. */
+
+import { isAnswered } from "../model/answer.js";
+import { placeInText } from "../model/text_place.js";
+import { debounced } from "./debounced.js";
+import { makeAnswer, makeAttachment } from "./set_up_answer.js";
+import { allOf, element, found, required, setText } from "../render/dom.js";
+import { saveFile } from "../render/save_file.js";
+import { lightPieces, writeYaml } from "../render/yaml.js";
+import { RequestError, makeRequests } from "../wire/http.js";
+import { LONGEST_LINK, fragmentOf, textOf } from "../wire/text_link.js";
+import { keepToken } from "../wire/token.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement | null} pairs contains a field for each pair of names, where the form has pairs
+ */
+export function makeFields(document, form, pairs) {
+  /** @returns {any} the field of this name: an input or a select */
+  const fieldOf = (name) => (name ? form.elements.namedItem(name) : null);
+
+  function takePairs(wanted) {
+    if (!pairs) return;
+    const there = new Map([.../** @type {Iterable<HTMLElement>} */ (pairs.children)].map((box) => [box.dataset.field, box]));
+    if (wanted.length === there.size && wanted.every(({ name }) => there.has(name))) return;
+    pairs.replaceChildren(...wanted.map((pair) => there.get(pair.name) ?? pairField(document, pair)));
+  }
+
+  /** A chosen name that the form no longer has stays in the list, so that the choice is not lost; the loader reports the problem. */
+  function takeNames(select, names, value) {
+    const offered = names.includes(value) ? names : [...names, value];
+    if ([...select.options].map((option) => option.value).join("\n") !== offered.join("\n")) {
+      select.replaceChildren(...offered.map((name) => element(document, "option", { value: name, text: name })));
+    }
+    select.value = value;
+  }
+
+  function writeProblems(box, problems) {
+    const note = required(box, ".note");
+    const field = found(box, "input, select");
+    const words = problems.map((problem) => `${problem.message}; ${problem.hint}`);
+    if (words.length) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+    const shown = [...note.querySelectorAll("[data-part=problem]")];
+    if (shown.map((one) => one.textContent).join("\n") === words.join("\n")) return;
+    for (const one of shown) one.remove();
+    note.append(...words.map((text) => element(document, "span.harm-text", { "data-part": "problem", text })));
+  }
+
+  /** A field that applies only with some values of another one is disabled with the others. */
+  function enable() {
+    for (const field of /** @type {Iterable<HTMLInputElement>} */ (form.elements)) {
+      const { when, enabling } = field.dataset;
+      if (when) field.disabled = !enabling.split(" ").includes(fieldOf(when).value);
+    }
+  }
+
+  enable();
+  return {
+    /** Only the values that differ from their defaults: addresses stay short, and defaults may follow the regions. */
+    query() {
+      const given = new URLSearchParams();
+      for (const field of /** @type {Iterable<HTMLInputElement>} */ (form.elements)) if (field.name && field.value !== field.dataset.default) given.append(field.name, field.value);
+      return given.toString();
+    },
+    /** Shows the result of the server's reading: pairs, names, and problems at their fields. */
+    take(reading) {
+      takePairs(reading.pairs);
+      for (const [name, value] of Object.entries(reading.named)) takeNames(fieldOf(name), reading.names, value);
+      for (const box of allOf(form, ".set-field")) writeProblems(box, reading.problems.filter((problem) => problem.field === box.dataset.field));
+      enable();
+    },
+    focus: (name) => fieldOf(name)?.focus(),
+  };
+}
+
+function pairField(document, { name, between: [one, other], value, default: usual }) {
+  const id = `field-${name}`;
+  return element(document, "div.set-field", { "data-field": name }, [
+    element(document, "label", { for: id, text: `${one} and ${other}` }),
+    element(document, "input", { id, name, value, "data-default": usual, "aria-describedby": `note-${name}`, autocomplete: "off", spellcheck: "false" }),
+    element(document, "p.note", { id: `note-${name}` }, [element(document, "span.quiet", { "data-part": "hint" })]),
+  ]);
+}
+
+/**
+ * The live form: the server reads it a moment after each change.
+ * Its YAML, the problems at their fields, the pairs of regions and the address are then updated. Typed text is never changed.
+ */
+
+
+/** Pause after the last keystroke, ms. */
+const PAUSE_MS = 180;
+
+/**
+ * @param {object} parts
+ * @param {Document} parts.document
+ * @param {HTMLElement} parts.root
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
+ * @param {string} parts.address of the request that reads a form
+ * @param {any} parts.first the server's reading in the page as delivered
+ * @param {any[]} parts.lines of its YAML
+ * @param {(reading: any) => void} parts.onReading
+ * @param {(reason: Error) => void} parts.onTrouble
+ */
+export function makeForm({ document, root, window, requests, address, first, lines, onReading, onTrouble }) {
+  const form = required(root, "form[data-part=form]");
+  const pre = required(root, "[data-part=yaml]");
+  const fields = makeFields(document, form, found(root, "[data-part=pairs]"));
+  let reading = first;
+  let yaml = pre.textContent;
+  const read = debounced(window, PAUSE_MS, () => requests.get(`${address}?${fields.query()}`), take, onTrouble);
+
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", () => {
+    window.history.replaceState(null, "", fields.query() ? `?${fields.query()}` : window.location.pathname);
+    read();
+  });
+  form.addEventListener("focusin", (event) => lightPieces(pre, nameOf(event.target)));
+  form.addEventListener("focusout", () => lightPieces(pre, null));
+  pre.addEventListener("click", (event) => fields.focus(/** @type {HTMLElement} */ (event.target).dataset?.piece));
+  writeYaml(document, pre, lines, wrongFields(first));
+
+  function take(answer) {
+    reading = answer;
+    yaml = answer.yaml;
+    fields.take(answer);
+    writeYaml(document, pre, answer.lines, wrongFields(answer));
+    const active = /** @type {HTMLInputElement | null} */ (document.activeElement);
+    lightPieces(pre, active?.form === form ? active.name : null);
+    onReading(answer);
+  }
+
+  return {
+    yaml: () => yaml,
+    question: () => ({ query: fields.query() }),
+    reading: () => reading,
+    goTo: (problem) => fields.focus(problem.field),
+  };
+}
+
+/** @param {EventTarget | null} target a field, or another element of the form, which has no name */
+const nameOf = (target) => /** @type {HTMLInputElement} */ (target).name;
+
+const wrongFields = (reading) => new Set(reading.problems.map((problem) => problem.field).filter(Boolean));
+
+/** The text field for the visitor's own YAML: typed, pasted, dropped or chosen as a file. Problems link to their line and column. */
+
+
+/** Pause after the last keystroke, ms. */
+const SET_UP_TEXT_PAUSE_MS = 300;
+
+const NOTHING = { problems: [], failure: null, no_failure: "", title: "", validity: "", compared: false };
+
+/**
+ * @param {object} parts
+ * @param {HTMLElement} parts.root
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
+ * @param {string} parts.address of the request that reads a text
+ * @param {(reading: any) => void} parts.onReading
+ * @param {(reason: Error) => void} parts.onTrouble
+ */
+export function makeOwnText({ root, window, requests, address, onReading, onTrouble }) {
+  const area = required(root, "textarea[data-part=text]");
+  const file = required(root, "input[data-part=file]");
+  let reading = NOTHING;
+  const read = debounced(window, SET_UP_TEXT_PAUSE_MS, () => requests.post(address, { yaml: area.value }), taken, onTrouble);
+
+  area.addEventListener("input", read);
+  area.addEventListener("dragover", (event) => event.preventDefault());
+  area.addEventListener("drop", (event) => {
+    event.preventDefault();
+    take(event.dataTransfer.files[0]);
+  });
+  file.addEventListener("change", () => take(file.files[0]));
+
+  async function take(given) {
+    if (!given) return;
+    area.value = await given.text();
+    read();
+    area.focus();
+    area.setSelectionRange(0, 0);
+  }
+
+  function taken(answer) {
+    reading = answer;
+    if (answer.problems.length) area.setAttribute("aria-invalid", "true");
+    else area.removeAttribute("aria-invalid");
+    onReading(answer);
+  }
+
+  return {
+    yaml: () => area.value,
+    question: () => ({ yaml: area.value }),
+    reading: () => reading,
+    put: (text) => (area.value = text),
+    /** Shows the text field. When it is empty, it starts with the form's YAML. */
+    begin(text) {
+      if (!area.value) area.value = text;
+      read();
+    },
+    goTo(problem) {
+      const { start, end } = placeInText(area.value, problem.line, problem.column);
+      area.focus();
+      area.setSelectionRange(start, end);
+      const line_px = parseFloat(window.getComputedStyle(area).lineHeight);
+      area.scrollTop = Math.max(0, (problem.line - 4) * line_px);
+    },
+  };
+}
+
+/** Sharing a set-up: copies its YAML or a link to it, downloads it, or opens it as an experiment or in the scenario editor. */
+
+
+/** Where the tab keeps the set-up that others are compared with. */
+const KEPT = "failover-lab.set-up.kept";
+
+/**
+ * @param {object} parts
+ * @param {Document} parts.document
+ * @param {HTMLElement} parts.root
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {() => string} parts.getYaml of the present set-up
+ * @param {() => boolean} parts.isForm true when the set-up is the form's, whose values are in the page's address; false for a text
+ */
+export function makeSharing({ document, root, window, getYaml, isForm }) {
+  const done = required(root, "[data-part=done]");
+
+  async function copy(text, words) {
+    try {
+      await window.navigator.clipboard.writeText(text);
+      setText(done, words);
+    } catch {
+      setText(done, "The browser does not let this page copy; select the text instead.");
+    }
+  }
+
+  return {
+    /** Keeps this set-up, so that another one can be compared with it, also after a reload of the page. */
+    keep() {
+      window.sessionStorage.setItem(KEPT, getYaml());
+      required(root, "button[data-act=beside]").disabled = false;
+      setText(done, "Kept. Change the set-up, then compare it with the kept one.");
+    },
+    /** Opens the kept set-up and this one beside each other, on one clock. */
+    async beside() {
+      const kept = window.sessionStorage.getItem(KEPT) ?? getYaml();
+      window.location.assign(`${root.dataset.beside}${await fragmentOf(kept, "left")}&${(await fragmentOf(getYaml(), "right")).slice(1)}`);
+    },
+    /** @returns {Promise<string>} the path of this page with this set-up */
+    address: async () => window.location.pathname + (isForm() ? window.location.search : await fragmentOf(getYaml())),
+    hasKept: () => window.sessionStorage.getItem(KEPT) !== null,
+    /** Opens the page of experiments with this set-up. */
+    async experiment() {
+      window.location.assign(root.dataset.experiments + (isForm() ? window.location.search : await fragmentOf(getYaml())));
+    },
+    /** Opens the scenario editor with this set-up's text. */
+    async edit() {
+      window.location.assign(root.dataset.editor + (await fragmentOf(getYaml())));
+    },
+    copyYaml: () => copy(getYaml(), "The YAML is copied."),
+    async copyLink() {
+      const page = window.location.origin + window.location.pathname;
+      if (isForm()) return copy(page + window.location.search, "The link is copied: it contains every value of the form.");
+      const link = page + (await fragmentOf(getYaml()));
+      if (link.length > LONGEST_LINK) setText(done, "This text is too long for a link: open it as a lab and share that, or send the file.");
+      else await copy(link, "The link is copied: it contains the whole text, which is never sent to a server.");
+    },
+    download() {
+      saveFile(document, window, new window.Blob([getYaml()], { type: "application/yaml" }), "my-set-up.yaml");
+      setText(done, "my-set-up.yaml is in your downloads.");
+    },
+  };
+}
+
 /**
  * The page “My set-up”: makes a scenario from a form or a text, to be opened, copied, downloaded, shared and asked about.
  * It connects the parts. Only the server's loader decides what is valid.
  */
 
-import { isAnswered } from "../model/answer.js";
-import { makeRequests, RequestError } from "../wire/http.js";
-import { textOf } from "../wire/text_link.js";
-import { keepToken } from "../wire/token.js";
-import { allOf, element, required } from "../render/dom.js";
-import { makeAnswer } from "./set_up_answer.js";
-import { makeAttachment } from "./set_up_attachment.js";
-import { makeForm } from "./set_up_form.js";
-import { makeSharing } from "./set_up_sharing.js";
-import { makeOwnText } from "./set_up_text.js";
 
 /**
  * A scenario to open as a lab, and the changes to it.

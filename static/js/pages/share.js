@@ -1,15 +1,184 @@
+/** The embed code in the dialog that shares a lab, with what the frame shows. */
+
+import { RATES, SPEEDS, WIDTHS_PX, planOf, planWords } from "../model/animation.js";
+import { embedCode } from "../model/embed.js";
+import { bytes, seconds } from "../model/format.js";
+import { LOCAL_ONLY, sharedOrigin } from "../model/shared_origin.js";
+import { searchOf } from "../model/view_address.js";
+import { allOf, element, required, setText } from "../render/dom.js";
+import { speedText } from "../transport/speeds.js";
+import { LONGEST_LINK, fragmentOf } from "../wire/text_link.js";
+import { keepToken } from "../wire/token.js";
+
+/** @param {HTMLElement} dialog @param {{link: string, getState: () => import("../model/state.js").LabState, getView: () => {panel: string, selection: object}}} parts link: the address of the lab */
+export function makeEmbedField(dialog, { link, getState, getView }) {
+  const field = required(dialog, "input[data-part=embed-code]");
+  const choices = required(dialog, "[data-part=embed-choices]");
+  const isOn = (name) => required(choices, `input[name=${name}]`).checked;
+  choices.addEventListener("change", write);
+
+  function write() {
+    const { welcome, view, at_us, speed } = getState();
+    if (!view) return;
+    const wanted = { instant: isOn("instant"), panel: isOn("panel"), controls: isOn("controls"), theme: required(choices, "select[name=theme]").value };
+    field.value = embedCode(link, { title: welcome.title, search: searchOf(getView()), at_us, branch: view.branch, speed }, wanted);
+  }
+
+  return { write };
+}
+
+/** The pictures in the dialog that shares a lab. The script that makes them is loaded when the first one is wanted. */
+
+
+/**
+ * @param {HTMLElement} root
+ * @param {HTMLDialogElement} dialog
+ * @param {any} parts of the page: document, window, getState, getWatched, drawNow…
+ * @param {(words: string) => void} tell shows what was done, or why not
+ */
+export function makeSharePictures(root, dialog, parts, tell) {
+  let makers = null;
+
+  /** The functions of `pictures.js`. */
+  async function load() {
+    await import(root.dataset.pictures);
+    makers ??= globalThis.failoverLabPictures(root, parts);
+    return makers;
+  }
+
+  async function save(kind) {
+    tell("");
+    try {
+      tell(await (await load())[kind]());
+    } catch (reason) {
+      tell(`The picture could not be made: ${reason.message}`);
+    }
+  }
+
+  for (const kind of ["png", "svg"]) required(dialog, `[data-act=picture-${kind}]`).addEventListener("click", () => save(kind));
+  return makeShareAnimation(root, dialog, parts, load);
+}
+
+/**
+ * The part of the share dialog that makes an animation: a form, and while frames are made a bar with progress and Cancel.
+ * The dialog closes meanwhile, so that the page can be used.
+ */
+
+
+/** The range that the form first shows ends at the instant shown and has this length, µs. */
+const RANGE_US = 4_000_000;
+const RATE = 10;
+const WIDTH_PX = 960;
+
+/**
+ * @param {HTMLElement} root
+ * @param {HTMLDialogElement} dialog
+ * @param {any} parts of the page
+ * @param {() => Promise<any>} load gives the functions of `pictures.js`
+ */
+export function makeShareAnimation(root, dialog, parts, load) {
+  const { document, window, getState, say } = parts;
+  const form = required(dialog, "[data-part=animation]");
+  const field = (name) => /** @type {HTMLInputElement} */ (required(form, `[data-part=animation-${name}]`));
+  const size = required(form, "[data-part=animation-size]");
+  const start = required(form, "button[data-act=animation]");
+  const bar = makeBar(root, window);
+
+  fillChoices(document, window, form, field);
+  form.addEventListener("input", showSize);
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target === start) return;
+    event.preventDefault(); // it would close the dialog
+    make();
+  });
+  start.addEventListener("click", make);
+
+  const plan = () => planOf({ from: field("from").value, to: field("to").value, speed: Number(field("speed").value), rate: Number(field("rate").value), width: Number(field("width").value) }, endOf(getState()));
+
+  /** @returns {boolean} whether an animation can be made as asked */
+  function showSize() {
+    try {
+      const is_owner = getState().welcome?.owner === true;
+      setText(size, is_owner ? planWords(plan()) : "Only the owner can move a lab to other instants. Take a copy to make an animation of it.");
+      start.disabled = !is_owner || bar.busy();
+    } catch (reason) {
+      setText(size, reason.message);
+      start.disabled = true;
+    }
+    return !start.disabled;
+  }
+
+  async function make() {
+    if (!showSize()) return;
+    const [planned, kind] = [plan(), field("kind").value];
+    dialog.close();
+    const work = bar.begin(planned.instants.length);
+    try {
+      const file = await (await load()).animation(planned, kind, work);
+      say({ error: `The animation is saved: ${planWords(planned)}, ${bytes(file.size)}.`, tone: "plain" });
+    } catch (reason) {
+      if (!work.signal.aborted) say({ error: `No animation was made. ${reason.message}` });
+    } finally {
+      bar.end();
+    }
+  }
+
+  return {
+    /** Fills in the range up to the instant shown. */
+    open() {
+      const { at_us } = getState();
+      const from_us = Math.max(0, at_us - RANGE_US);
+      field("from").value = seconds(from_us);
+      field("to").value = seconds(at_us > 0 ? at_us : Math.min(RANGE_US, endOf(getState())));
+      showSize();
+    },
+  };
+}
+
+/** The last instant that an animation may show: the scenario's end, or how far the run is if that is later. */
+const endOf = ({ welcome, view }) => Math.max(welcome?.until_us ?? 0, view?.furthest_us ?? 0);
+
+function fillChoices(document, window, form, field) {
+  const fill = (name, values, chosen, words) => field(name).replaceChildren(...values.map((value) => element(document, "option", { value, text: words(value), selected: value === chosen })));
+  fill("speed", SPEEDS, 1, speedText);
+  fill("rate", RATES, RATE, String);
+  fill("width", WIDTHS_PX, WIDTH_PX, (width) => `${width} px`);
+  if (!("VideoEncoder" in window)) required(form, "option[value=webm]").remove();
+}
+
+/** The bar with progress and Cancel. */
+function makeBar(root, window) {
+  const bar = required(root, "[data-part=making]");
+  const words = required(bar, "[data-part=making-words]");
+  const progress = required(bar, "progress[data-part=making-progress]");
+  let abort = null;
+  required(bar, "button[data-act=making-cancel]").addEventListener("click", () => abort?.abort());
+  return {
+    busy: () => abort !== null,
+    /** @param {number} frames @returns {{signal: AbortSignal, onFrame: (done: number) => void}} */
+    begin(frames) {
+      abort = new window.AbortController();
+      bar.hidden = false;
+      progress.max = frames;
+      const onFrame = (done) => {
+        progress.value = done;
+        setText(words, `Animation: ${done} of ${frames} frames`);
+      };
+      onFrame(0);
+      return { signal: abort.signal, onFrame };
+    },
+    end() {
+      abort = null;
+      bar.hidden = true;
+    },
+  };
+}
+
 /**
  * The dialog that shares a lab: the viewing link, a link that holds the whole run, the owner's link for its owner, files, and a copy.
  * The token is in the fragment of the owner's link, the run in that of its link. Browsers never send a fragment.
  */
 
-import { LOCAL_ONLY, sharedOrigin } from "../model/shared_origin.js";
-import { searchOf } from "../model/view_address.js";
-import { allOf, required, setText } from "../render/dom.js";
-import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
-import { keepToken } from "../wire/token.js";
-import { makeEmbedField } from "./share_embed.js";
-import { makeSharePictures } from "./share_pictures.js";
 
 const COPIED = {
   "owner-link": "The owner's link is copied. Treat it like a password.",

@@ -3,7 +3,7 @@
 import { cutAtTerms, PAGE_PARTS, partsShown } from "../model/tour.js";
 import { element, required, setText } from "../render/dom.js";
 import { termLink } from "../render/terms.js";
-import { makePositionField } from "./tour_position.js";
+import { makePositionField } from "./tour_player.js";
 
 /**
  * @param {Document} document
