@@ -7,8 +7,8 @@ from simulator.protocols.pulsar.checks.administration import SameShape
 from simulator.protocols.pulsar.checks.schemas import SchemaFirst
 from simulator.protocols.pulsar.creation import catalogue, replicator_start, schemas
 from simulator.protocols.pulsar.creation.replicator_start import CREATE, START, Verdict
-from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.replication.connecting import Connecting
+from simulator.protocols.pulsar.replication.replicator import Replicator
 from tests.simulator.checked import broken_claims
 
 SAME_SHAPE, SCHEMA_FIRST = SameShape.claim, SchemaFirst.claim
@@ -98,7 +98,7 @@ def test_a_load_without_a_start_check_is_detected(monkeypatch):
 
 def test_before_pip_433_a_replicator_that_starts_without_the_remote_topic_is_detected(monkeypatch):
     monkeypatch.setattr(replicator_start, "judge_by_producer", lambda *given: Verdict(START))
-    monkeypatch.setattr(replication_order, "store_at_peer", lambda *given: None)
+    monkeypatch.setattr(Replicator, "store_at_peer", lambda *given: None)
     assert SAME_SHAPE in broken_claims(
         CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow")
     )

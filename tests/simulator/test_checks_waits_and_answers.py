@@ -20,7 +20,7 @@ from simulator.protocols.pulsar.client.consumer import Consumer
 from simulator.protocols.pulsar.creation import clients, policies, schemas
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.lookup import producing
-from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.protocols.pulsar.shadow.reads import Storage
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 from simulator.protocols.pulsar.storage import retention as upkeep
@@ -101,9 +101,9 @@ def test_expiry_in_time_breaks_nothing(text):
 @pytest.mark.parametrize(
     "text, place, name, rule",
     [
-        (EXPIRING, replication_order, "_expired", lambda *given: False),
-        (EXPIRING, replication_order, "_expired", expires_after(300_000)),
-        (SET_LATER, replication_order, "_expired", expires_after(5_000_000)),
+        (EXPIRING, Replicator, "_is_expired", lambda *given: False),
+        (EXPIRING, Replicator, "_is_expired", expires_after(300_000)),
+        (SET_LATER, Replicator, "_is_expired", expires_after(5_000_000)),
         (
             SHADOWED,
             ShadowReplicator,

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from simulator.kernel.random import draw
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.creation.replicator_start import CREATE, START, Verdict
-from simulator.protocols.pulsar.replication.entry_rules import store_at_peer
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ class BrokenProcess:
             return
         self.entries.popleft()
         if self.replicator.peer_serves():
-            store_at_peer(self.replicator, index, seq)
+            self.replicator.store_at_peer(index, seq)
 
     def lose(self, cause: int) -> None:
         """Link, peer or cursor is gone: what is on the wire is lost."""

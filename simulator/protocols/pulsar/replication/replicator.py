@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simulator.kernel.random import stream_key
 from simulator.log.border import Border
 from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.creation import replicator_start, schemas
 from simulator.protocols.pulsar.creation.schemas import ReplicatedSchemas
 from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.markers.entries import SNAPSHOT, Marker
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
-from simulator.protocols.pulsar.replication import connecting, tail_reading
-from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.replication import connecting
 from simulator.protocols.pulsar.replication.connecting import (
     DISCONNECTED,
     NEVER_US,
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.creation.replicator_start import Outcome
 
 _REPLICATED = CODE["message.replicated"]
+
+PASSED_AT_ONCE = 1024
+"""Most entries of other clusters that one step skips, so its time does not grow with the backlog."""
 
 
 class Replicator:
@@ -358,11 +363,11 @@ class Replicator:
                 continue
             record = values[index]
             if record < 0:
-                replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
+                self._read_marker(index, self.runtime.markers[-record - 1])
             elif origins[record] != origin_index:
                 self.receipts.acknowledge(index)  # from another cluster: never forwarded
                 if index + 1 < log.length:
-                    replication_order.pass_over_others(self, index)
+                    self._pass_over_others(index)
             elif not self._send_message(index, record):
                 self.read_index = index
                 break
@@ -381,9 +386,7 @@ class Replicator:
     def _send_message(self, index: int, record: int) -> bool:
         """Send or skip it; False when it must wait for its schema."""
         runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
-        if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(
-            self, index, record
-        ):
+        if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not self._is_wanted(index, record):
             self.receipts.acknowledge(index)
             return True
         if runtime.schemas is not None and schemas.holds_back(self, index, record):
@@ -442,9 +445,164 @@ class Replicator:
         receipts.pending.append((index, receipt_us))
         if len(self.topic.log.ledgers) > 1 and not held.back:
             self.ledger_receipts.expect(index, receipt_us)
-        replication_order.store_at_peer(self, index, seq)
+        self.store_at_peer(index, seq)
         if self.stalled and not held.back:
             self.runtime.schedule(receipt_us, self.rank, self.room, connection)
+
+    # --- one entry: the rules in the broker's order, and the effects of its arrival
+    #
+    # 1 marker of the peer -> controller. 2 replicated from another cluster -> skip. 3 replicate_to. 4 TTL.
+    # 5 send. The source is `GeoPersistentReplicator.replicateEntries`. Messages of other clusters need no
+    # event while a read waits at the end of the log (`storage.tail_read`), because a replicator only skips
+    # them. They count as read at their instant or at the check, and the cursor passes them with the next
+    # read.
+
+    def _read_marker(self, index: int, marker: Marker) -> None:
+        """Handle, skip or send a marker that was read."""
+        topic, runtime = self.topic, self.runtime
+        own = marker.origin == topic.cluster.name
+        if not own and marker.origin == self.peer and marker.type != SNAPSHOT:
+            seq = topic.note_marker("marker.handled", marker, self.peer, index, topic.stored_seqs[index])
+            self._handle_marker(marker, index, seq)
+        if (
+            not own
+            or (marker.addressee is not None and marker.addressee != self.peer)
+            or self._is_expired(marker.published_us)
+        ):
+            self.receipts.acknowledge(index)
+            return
+        seq = topic.note_marker("marker.sent", marker, self.peer, index, topic.stored_seqs[index])
+        delay_us = 0
+        fault = next((f for f in runtime.marker_faults if self._is_meant(f, marker)), None)
+        if fault is not None:
+            runtime.marker_faults.remove(fault)
+            if fault["by_us"] is None:
+                topic.note_marker("marker.dropped", marker, self.peer, index, seq)
+                self.receipts.acknowledge(index)
+                return
+            delay_us = fault["by_us"]
+            topic.note_marker("marker.delayed", marker, self.peer, index, seq, delay_us)
+        copied_bytes = self.copy_size.of(*topic.log.position(index))
+        self.send(index, marker.size_bytes, copied_bytes, seq, delay_us)
+
+    def _is_meant(self, fault: dict, marker: Marker) -> bool:
+        return (
+            fault["type"] == marker.type
+            and fault["cluster"] == self.topic.cluster.name
+            and fault["peer"] in (None, self.peer)
+        )
+
+    def _handle_marker(self, marker: Marker, index: int, cause: int) -> None:
+        """Pass a remote's marker to the controller, which is created if necessary.
+
+        With the option forcedControllerStart it is also started. Otherwise a new one only responds.
+        """
+        topic = self.topic
+        if not topic.replicated_subscriptions_possible():
+            return
+        controller = topic.controller
+        if controller is None:
+            controller = topic.create_controller()
+            if self.runtime.option("forcedControllerStart"):
+                topic.start_controller("forced", cause)
+        controller.receive(marker, index, cause)
+
+    def _is_wanted(self, index: int, record: int) -> bool:
+        """Whether a local message is sent to the peer: replicate_to, then TTL."""
+        runtime, topic = self.runtime, self.topic
+        reason = None
+        replicate_to = runtime.messages.replicate_to[record]
+        if replicate_to == -1 and not topic.hot.ttl_us:
+            return True
+        if replicate_to != -1 and not replicate_to & self.peer_bit:
+            reason = "replicate_to"
+        elif self._is_expired(runtime.messages.published_us[record]):
+            reason = "expired"
+        if reason is None:
+            return True
+        if reason == "expired":
+            self.expired.dropped(1, runtime.now_us)
+        for message in range(record, record + runtime.messages.batch[record]):
+            runtime.note(
+                "message.not-replicated",
+                topic.stored_seqs[index],
+                topic.cluster.number,
+                self.peer_number,
+                topic.number,
+                runtime.messages.producer[message],
+                runtime.messages.sequence_id[message],
+                reason,
+            )
+        return False
+
+    def _pass_over_others(self, index: int) -> None:
+        """Skip consecutive messages of other clusters after `index` in one step, if none was read before.
+
+        The cursor was written at this instant, if that was due.
+        """
+        if self.read_to > index + 1:
+            return
+        log = self.topic.log
+        records = log.records.view(index + 1, min(log.length, index + 1 + PASSED_AT_ONCE))
+        ours = (records < 0) | (
+            self.runtime.messages.values("origin", np.maximum(records, 0)) == self.origin_index
+        )
+        last = index + (int(ours.argmax()) if ours.any() else len(records))
+        self.cursor.acknowledge_range(index + 1, last)
+        self.read_index = last + 1
+
+    def _is_expired(self, published_us: int) -> bool:
+        ttl_us = self.topic.hot.ttl_us
+        return ttl_us > 0 and published_us + ttl_us < self.runtime.now_us
+
+    def store_at_peer(self, index: int, cause: int) -> None:
+        """Append an arrived entry to the peer's log, unless deduplication drops it."""
+        runtime, source = self.runtime, self.topic
+        target = runtime.clusters[self.peer].topics[source.name]
+        record, position = source.log.records.values[index], source.log.position(index)
+        copied_bytes = self.copy_size.of(*position)
+        if record < 0:
+            marker = runtime.markers[-record - 1]
+            target.wake(target.append_marker(marker, source.cluster.name, cause, copied_bytes))
+            return
+        messages, count = runtime.messages, runtime.messages.batch[record]
+        if target.hot.deduplicates:
+            name = "pulsar.repl." + source.cluster.name
+            if position <= target.producers_seen.get(name, (-1, -1)):
+                for message in range(record, record + count):
+                    runtime.note(
+                        "message.deduplicated",
+                        cause,
+                        target.cluster.number,
+                        source.cluster.number,
+                        target.number,
+                        messages.producer[message],
+                        messages.sequence_id[message],
+                    )
+                return
+            target.producers_seen[name] = position
+        size_bytes = messages.size_bytes[record] * count + copied_bytes
+        seq = target.append_messages(record, count, source.cluster.number, size_bytes, cause, index)
+        if target.appends is not None:
+            return  # the readers are notified when the append is complete
+        if delay_us := target.hot.new_entries_check_delay_us:
+            for one in target.replicators.values():
+                one.tail.skip((runtime.now_us,), delay_us)
+        target.wake_dispatchers(seq)
+
+    def _skip_others(self) -> None:
+        """Skip the messages of other clusters at the read position, without a read."""
+        log, messages = self.topic.log, self.runtime.messages
+        if self.connecting.state != STARTED or self.stalled or self.schemas.waiting:
+            return
+        while self.read_to <= (index := self.read_index) < log.length:
+            record = log.records.values[index]
+            if record < 0 or messages.origin[record] == self.origin_index:
+                break
+            self.read_index = index + 1
+            self.receipts.acknowledge(index)
+            self._pass_over_others(index)
+            self.read_to = self.read_index
 
     # --- receipts
 
@@ -501,7 +659,7 @@ class Replicator:
     def catch_up(self) -> None:
         """Bring the cursor up to date: skip entries of other clusters and apply the due receipts."""
         if self.topic.hot.new_entries_check_delay_us:
-            tail_reading.skip_others(self)
+            self._skip_others()
         elif not self.stalled:
             self.read()
         self.settle()
