@@ -4,8 +4,7 @@ Pulsar's `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionSnapshot
 docs/rules.md says how to run it beside the built-in rule. With this file unchanged a run has the same rows.
 """
 
-from simulator.protocols.pulsar.snapshots.cache import kept_by_cache_rule
-from simulator.protocols.pulsar.snapshots.rules import Applied, Rule
+from simulator.protocols.pulsar.snapshots.rules import Applied, Rule, kept_by_cache_rule
 
 
 class PresentRule(Rule):

@@ -14,7 +14,7 @@ from script.real_brokers.logs import Entry, Position
 from script.real_brokers.rows_of_consumers import NEVER_NS, Read, markers_read
 from script.real_brokers.rows_of_cursors import History
 from simulator.protocols.pulsar.markers.entries import SNAPSHOT
-from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
+from simulator.protocols.pulsar.snapshots.rules import OLDEST_FIRST, CachedSnapshot, SnapshotCache
 
 _SIZE, _SIZE_OLD = 30, 10
 _ADD, _USE, _DROP = 0, 1, 2

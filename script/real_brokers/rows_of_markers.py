@@ -14,7 +14,7 @@ from script.real_brokers.draft import Row
 from script.real_brokers.logs import Entry, Log
 from script.real_brokers.rows_of_messages import marker_fields
 from simulator.protocols.pulsar.markers.entries import REQUEST, RESPONSE, SNAPSHOT, UPDATE
-from simulator.protocols.pulsar.snapshots.building import Builder
+from simulator.protocols.pulsar.snapshots.controller import Builder
 
 _US_NS = 1_000
 

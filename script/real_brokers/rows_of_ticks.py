@@ -16,7 +16,7 @@ from script.real_brokers.draft import Row
 from script.real_brokers.logs import Log
 from script.real_brokers.recording import Event
 from simulator.protocols.pulsar.markers.entries import REQUEST
-from simulator.protocols.pulsar.snapshots.building import Building
+from simulator.protocols.pulsar.snapshots.controller import Building
 from simulator.protocols.pulsar.snapshots.rules import Facts
 
 MS_NS = 1_000_000

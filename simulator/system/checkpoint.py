@@ -16,7 +16,7 @@ from typing import Any
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import StreamKey, stream_key
-from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import SharedColumn
 from simulator.scenarios import model
 from simulator.system.system import Handlers, System
 from simulator.trace.trace import Trace

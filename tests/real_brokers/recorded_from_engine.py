@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator import World
 from simulator.protocols.pulsar.broker.session import Session
-from simulator.protocols.pulsar.markers import codec
+from simulator.protocols.pulsar.markers import entries
 
 ZERO_NS = 5_000_000_000_123
 PREFIX = "r001/"
@@ -276,7 +276,7 @@ class EngineRun:
             "entry": row["entry"],
             "stored_ns": self.t(row),
             "size_bytes": row["size_bytes"],
-            "producer": codec.MARKER_PRODUCER if marker else PREFIX + row["producer"],
+            "producer": entries.MARKER_PRODUCER if marker else PREFIX + row["producer"],
             "sequence": 0 if marker else row["sequence_id"],
             "batch": 1,
             "key": None,

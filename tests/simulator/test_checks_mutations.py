@@ -21,10 +21,8 @@ from simulator.protocols.pulsar.client.producer import Producer
 from simulator.protocols.pulsar.replication.receipts import Receipts
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.protocols.pulsar.snapshots import controller
-from simulator.protocols.pulsar.snapshots.building import Builder
-from simulator.protocols.pulsar.snapshots.cache import SnapshotCache
-from simulator.protocols.pulsar.snapshots.controller import SnapshotController
-from simulator.protocols.pulsar.snapshots.rules import Applied
+from simulator.protocols.pulsar.snapshots.controller import Builder, SnapshotController
+from simulator.protocols.pulsar.snapshots.rules import Applied, SnapshotCache
 from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims

@@ -12,8 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from simulator.protocols.pulsar.markers.entries import UPDATE, Marker
-from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
-from simulator.protocols.pulsar.snapshots.rules import PRESENT, Arrived
+from simulator.protocols.pulsar.snapshots.rules import (
+    OLDEST_FIRST,
+    PRESENT,
+    SPREAD,
+    Arrived,
+    CachedSnapshot,
+    SnapshotCache,
+)
 from tests.simulator.engine_runs import (
     MS,
     SECOND,

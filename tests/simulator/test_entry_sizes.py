@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.markers import codec
+from simulator.protocols.pulsar.markers import entries as codec
 from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
 from simulator.protocols.pulsar.markers.entries import EPOCH_MS, REQUEST, Marker
 from simulator.protocols.pulsar.replication.receipts import CopySize

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.log.border import Border
+from simulator.log.cursors import Border
 from simulator.log.ledgers import TopicLog
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import SharedColumn
 
 
 def filled(*values):

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from simulator.log.ledgers import TopicLog
-from simulator.log.ranges import (
+from simulator.log.cursors import (
     count_runs,
     drop_ledgers_over,
     drop_runs_after,
@@ -17,6 +16,7 @@ from simulator.log.ranges import (
     runs,
     split_at_ledgers,
 )
+from simulator.log.ledgers import TopicLog
 
 # Indices around 65,536 too: bitmaps are kept in pieces of that size.
 pieces = st.lists(

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
+from simulator.protocols.pulsar.snapshots.rules import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
 
 
 def cache_of(size, indices, rule=SPREAD):

@@ -13,7 +13,7 @@ import json
 
 import pytest
 
-from simulator.protocols.pulsar.snapshots.building import FULL, Answered, Building, Complete, Request
+from simulator.protocols.pulsar.snapshots.controller import FULL, Answered, Building, Complete, Request
 from simulator.protocols.pulsar.snapshots.rules import Facts
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, subscription, topic
 

@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.snapshots.building import (
+from simulator.protocols.pulsar.snapshots.controller import (
     ABANDONED,
+    ANSWERING,
     BUILDER_MOVES,
+    CLOSED,
     COMPLETED,
+    CONTROLLER_MOVES,
     FIRST_ROUND,
     PARTIAL,
     SECOND_ROUND,
+    TICKING,
     TIMED_OUT,
     Abandon,
     Answered,
@@ -27,7 +31,6 @@ from simulator.protocols.pulsar.snapshots.building import (
     Request,
     TimeOut,
 )
-from simulator.protocols.pulsar.snapshots.controller import ANSWERING, CLOSED, CONTROLLER_MOVES, TICKING
 from simulator.protocols.pulsar.snapshots.rules import DISCONNECTED, NO_NEW_DATA, PENDING, Facts
 from tests.simulator.engine_runs import run
 from tests.simulator.test_engine_snapshots import body

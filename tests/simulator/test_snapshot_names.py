@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator import World
-from simulator.protocols.pulsar.snapshots.names import CHUNK, SnapshotNames, names_of
+from simulator.protocols.pulsar.snapshots.controller import CHUNK, SnapshotNames, names_of
 
 
 def test_each_region_counts_its_own_snapshots() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.kernel.links import Link
-from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import SharedColumn
 from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.figures import READS, Figures
 from simulator.protocols.emqx.leader_store import FIRST_ROOT, Committed, LeaderStore

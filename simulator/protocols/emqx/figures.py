@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pyroaring import BitMap
 
-from simulator.log.ranges import runs
+from simulator.log.cursors import runs
 from simulator.protocols.emqx.protocol import END, GONE, GRANTED, UNSUBSCRIBING
 from simulator.protocols.emqx.verdicts.groups import percentiles
 from simulator.trace.registry import NULL

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import SharedColumn
 from simulator.protocols.emqx.ranks import Rank
 from simulator.protocols.emqx.scenario.mqtt_topics import matches
 

@@ -15,7 +15,7 @@ from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schemas import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
-from simulator.protocols.pulsar.snapshots.names import SnapshotNames
+from simulator.protocols.pulsar.snapshots.controller import SnapshotNames
 from simulator.protocols.pulsar.snapshots.rules import OPTION, rule_of
 from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.scenarios.rule_files import BUILT_IN

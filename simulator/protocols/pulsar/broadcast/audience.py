@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.log.border import Border
+from simulator.log.cursors import Border
 from simulator.protocols.pulsar.broadcast.fan_out import UNKNOWN, Run
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.events import CODE

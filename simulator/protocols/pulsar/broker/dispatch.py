@@ -11,7 +11,7 @@ from pyroaring import BitMap
 
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.random import draw, stream_key
-from simulator.protocols.pulsar.markers.codec import MARKER_PRODUCER
+from simulator.protocols.pulsar.markers.entries import MARKER_PRODUCER
 from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 

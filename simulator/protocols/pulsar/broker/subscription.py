@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simulator.log.border import Border
-from simulator.log.cursors import Cursor
+from simulator.log.cursors import Border, Cursor
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
 from simulator.protocols.pulsar.ack_sync.sync import sender_for
 from simulator.protocols.pulsar.broker.dispatch import dispatcher_for

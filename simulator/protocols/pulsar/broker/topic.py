@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
-from simulator.log.columns import SharedColumn
-from simulator.log.ledgers import TopicLog
+from simulator.log.ledgers import SharedColumn, TopicLog
 from simulator.protocols.pulsar.ack_sync.sync import NONE
 from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed

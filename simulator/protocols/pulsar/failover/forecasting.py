@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyroaring import BitMap
 
-from simulator.log.ranges import runs
+from simulator.log.cursors import runs
 from simulator.protocols.pulsar.ack_sync.sync import origin_of
 from simulator.protocols.pulsar.verdicts.forecast import Flags, Places, RemoteCursor
 from simulator.protocols.pulsar.verdicts.forecast import duplicate_entries as count_duplicate_entries

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
-from simulator.log.ranges import runs
+from simulator.log.cursors import runs
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.failover.forecasting import MARKED_RANGES_MAX
 

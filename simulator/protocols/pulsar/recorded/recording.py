@@ -17,14 +17,12 @@ from simulator.counting.results import CountedFailover, CountingError
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
-from simulator.log.border import Border
-from simulator.log.cursors import Cursor
+from simulator.log.cursors import Border, Cursor
 from simulator.log.ledgers import TopicLog
 from simulator.protocols.pulsar.creation.catalogue import partition_names
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
-from simulator.protocols.pulsar.snapshots.building import Builder
-from simulator.protocols.pulsar.snapshots.cache import CachedSnapshot
-from simulator.protocols.pulsar.snapshots.names import SnapshotNames
+from simulator.protocols.pulsar.snapshots.controller import Builder, SnapshotNames
+from simulator.protocols.pulsar.snapshots.rules import CachedSnapshot
 from simulator.protocols.pulsar.verdicts.count import count_run
 from simulator.scenarios.model import Scenario
 from simulator.system.system import System

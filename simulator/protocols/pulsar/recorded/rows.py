@@ -16,8 +16,8 @@ from simulator.protocols.pulsar.recorded.recording import (
     subscription_of,
     topic_of,
 )
-from simulator.protocols.pulsar.snapshots.building import Builder
-from simulator.protocols.pulsar.snapshots.cache import CachedSnapshot
+from simulator.protocols.pulsar.snapshots.controller import Builder
+from simulator.protocols.pulsar.snapshots.rules import CachedSnapshot
 from simulator.scenarios.settings import SETTINGS
 
 # --- recorded rows about clusters, links, clients and ledgers, and what each changes in the state

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 from pyroaring import BitMap
 
-from simulator.log.ranges import runs
+from simulator.log.cursors import runs
 from simulator.protocols.pulsar.commands.effects import HANDLERS as COMMANDS
 from simulator.protocols.pulsar.recorded.recording import RecordedState, Recording, recording_of
 from simulator.protocols.pulsar.recorded.rows import HANDLERS

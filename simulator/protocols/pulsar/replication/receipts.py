@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.log.cursors import Cursor
-from simulator.protocols.pulsar.markers.codec import SOURCE_POSITION
+from simulator.protocols.pulsar.markers.entries import SOURCE_POSITION
 from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 

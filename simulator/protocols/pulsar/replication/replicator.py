@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.kernel.random import stream_key
-from simulator.log.border import Border
-from simulator.log.cursors import Cursor
+from simulator.log.cursors import Border, Cursor
 from simulator.protocols.pulsar.creation import replicator_start, schemas
 from simulator.protocols.pulsar.creation.schemas import ReplicatedSchemas
 from simulator.protocols.pulsar.events import CODE

@@ -14,8 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from simulator.log.columns import SharedColumn
-from simulator.log.ledgers import BEFORE_FIRST, Ledger, TopicLog
+from simulator.log.ledgers import BEFORE_FIRST, Ledger, SharedColumn, TopicLog
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.log.columns import SharedColumn
-    from simulator.log.ledgers import TopicLog
+    from simulator.log.ledgers import SharedColumn, TopicLog
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator

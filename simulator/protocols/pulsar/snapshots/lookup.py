@@ -9,8 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
-from simulator.protocols.pulsar.snapshots.rules import SubscriptionSeen, kept_by
+from simulator.protocols.pulsar.snapshots.rules import (
+    OLDEST_FIRST,
+    CachedSnapshot,
+    SnapshotCache,
+    SubscriptionSeen,
+    kept_by,
+)
 from simulator.scenarios.rule_files import ask
 
 if TYPE_CHECKING:

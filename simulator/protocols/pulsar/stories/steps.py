@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.counting.results import CountedFailover, CountedRun, LazyList
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.snapshots.names import names_of
+from simulator.protocols.pulsar.snapshots.controller import names_of
 from simulator.protocols.pulsar.stories.words import CAUSES, EVIDENCE_BEATS, KINDS, LOSSES, WHY
 from simulator.story.queries import Stories, Story, StoryCase
 from simulator.story.rows import rows_where

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.protocols.pulsar.events import MARKER_TYPES
-from simulator.protocols.pulsar.markers import codec
+from simulator.protocols.pulsar.markers import entries
 from simulator.protocols.pulsar.pulsar import Pulsar
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def described_marker(found: Marker, number: int, travels: list[dict[str, Any]]) 
         "bytes_hex": found.stored_payload().hex(),
         "carried": len(found.carried),
         "metadata_hex": found.metadata().hex(),
-        "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
+        "json": entries.pip33_json(MARKER_TYPES[found.type], payload),
         "travels": travels,
     }
 

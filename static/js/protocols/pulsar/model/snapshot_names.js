@@ -1,7 +1,7 @@
 /**
  * The names of snapshots: numbered from 1 within the region that requested them, S1, S2, S3.
  * Rows and logs have one number for all regions. The view has the region of each number up to the instant shown; rows after it continue
- * the numbering (`simulator/protocols/pulsar/snapshots/names.py`).
+ * the numbering (`simulator/protocols/pulsar/snapshots/controller.py`).
  */
 
 import { clustersOf } from "../../../model/state.js";
