@@ -49,6 +49,7 @@ urlpatterns = [
     path("editor/start.json", editor.start_text, name="editor-start"),
     path("editor/schema.json", editor.schema, name="editor-schema"),
     path("editor/check/", editor.check, name="editor-check"),
+    path("editor/outcome/", editor.outcome, name="editor-outcome"),
     path("my-set-up/beside/", comparisons.set_ups_page, name="set-ups"),
     path("my-set-up/beside.json", comparisons.set_ups, name="set-ups-data"),
     path("compare/<slug:name>/", comparisons.comparison_page, name="comparison"),

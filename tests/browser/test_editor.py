@@ -166,3 +166,19 @@ def test_a_proposed_name_is_taken_with_a_click(open_editor):
     wait_until(page, CHECKED)
     expect(page.locator("[data-part=problems-title]")).to_have_text("No problems")
     assert "topic: orders, cluster" in text_of(page)
+
+
+def test_picture_and_outcome_follow_the_text(open_editor):
+    page = open_editor("?start=scenario/region-down")
+    outcome = page.get_by_role("region", name="Outcome", exact=True)
+    picture = outcome.get_by_role("img", name="The logs of us-west, us-east, eu-central at 6.000 s")
+    expect(picture).to_be_visible()
+    expect(outcome).to_contain_text("7 duplicates")
+    change = "([from, to]) => { const c = document.querySelector('.ace_editor'); const e = ace.edit(c); e.setValue(e.getValue().replace(from, to)); }"
+    page.evaluate(change, ["every: 100ms}", "every: 50ms}"])
+    expect(outcome).to_have_class("older")
+    expect(outcome).to_contain_text("13 duplicates")
+    expect(outcome).not_to_have_class("older")
+    page.evaluate(change, ["do: cluster.crash", "do: cluster.cr"])
+    expect(page.get_by_role("heading", name="1 problem")).to_be_visible()
+    expect(outcome).to_have_class("older")

@@ -218,6 +218,11 @@ def test_the_navigation_fits_one_line(open_page, width):
     )
     assert len(tops) == 7 and len(set(tops)) == 1
     assert misfits(page) == []
+    page.add_style_tag(content=":root { --sans: 'DejaVu Sans' }")  # the widest of the fonts named there
+    cut = page.evaluate(
+        "() => { const { scrollWidth, clientWidth } = document.querySelector('.rooms'); return scrollWidth - clientWidth; }"
+    )
+    assert cut == 0, f"the last link is cut by {cut} px"
 
 
 TOO_SMALL = """() => [...document.querySelectorAll(".handle")].filter((handle) => handle.checkVisibility() && handle.textContent.trim()).flatMap((handle) => {

@@ -27,6 +27,7 @@ from visualizer.labs import clients
 from visualizer.labs.definitions import YAML_LIMIT, new_lab
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
+from visualizer.pages.pictures import OUTCOME
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -125,6 +126,43 @@ async def test_a_check_beyond_the_allowance_is_refused(monkeypatch):
     answer = await checked(SCENARIO)
     assert answer.status == 503 and answer.json()["error"] == f"no more after {len(SCENARIO)}"
     assert views.ALLOWANCE is not None
+
+
+async def outcome_of(text: Any, **headers: str) -> Any:
+    body = json.dumps({"yaml": text}).encode()
+    return await request(
+        "POST", "/editor/outcome/", chunks=[body], content_type="application/json", **headers
+    )
+
+
+async def test_the_outcome_of_a_text_is_that_of_its_run():
+    text = builtin_text("region-down")
+    answer = await outcome_of(text)
+    world = World.open("region-down")
+    world.run()
+    (failover,) = world.failovers()
+    assert answer.json()["failovers"] == [{name: failover[name] for name in OUTCOME}]
+    assert [lane["cluster"] for lane in answer.json()["picture"]["lanes"]] == [
+        "us-west",
+        "us-east",
+        "eu-central",
+    ]
+    assert (await outcome_of(SCENARIO)).json()["failovers"] == []
+    wrong = await outcome_of(SCENARIO + "wrong: {}\n")
+    assert wrong.status == 400 and wrong.json()["problems"][0]["path"] == "wrong"
+    assert (await outcome_of(text, origin="http://elsewhere.example")).status == 403
+
+
+async def test_an_outcome_is_bounded_in_rows_time_and_number(monkeypatch):
+    text = builtin_text("region-down")
+    monkeypatch.setattr(views, "ROWS", 1_000)
+    assert (await outcome_of(text)).json() == {"unavailable": "The run has more than 1,000 events."}
+    monkeypatch.setattr(views, "ROWS", 60_000)
+    monkeypatch.setattr(views, "RUN_S", 0.0)
+    assert (await outcome_of(text)).json() == {"unavailable": "The run takes more than 0 s."}
+    monkeypatch.setattr(views, "OUTCOME_ALLOWANCE", Allowance(0, what="outcomes"))
+    refused = await outcome_of(text)
+    assert refused.status == 503 and "0 outcomes of scenarios" in refused.json()["error"]
 
 
 def test_every_start_is_valid_and_listed_once():

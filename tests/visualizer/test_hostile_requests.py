@@ -179,6 +179,7 @@ async def test_no_route_fails(lab_id, data):
         "/labs/mine/",
         "/my-set-up/check/",
         "/editor/check/",
+        "/editor/outcome/",
         "/labs/{lab}/copy/",
         "/labs/{lab}/rename/",
         "/labs/{lab}/delete/",

@@ -1,4 +1,4 @@
-"""The number of checks that one address may request in a minute, larger texts counting more.
+"""The number of checks, or outcomes, that one address may request in a minute, larger texts counting more.
 
 Rules: the allowance refills evenly. The clock is passed in, so tests use their own. Addresses whose allowance
 is full again are forgotten.
@@ -30,8 +30,9 @@ class Allowance:
         most: int = CHECKS_PER_MINUTE,
         clock_s: Callable[[], float] = time.monotonic,
         kept: int = ADDRESSES_KEPT,
+        what: str = "checks",
     ) -> None:
-        self._most, self._clock_s, self._kept = most, clock_s, kept
+        self._most, self._clock_s, self._kept, self._what = most, clock_s, kept, what
         self._bounds: dict[str, Bound] = {}
 
     def take(self, characters: int) -> None:
@@ -47,8 +48,8 @@ class Allowance:
         if not bound.take(now_s, 1 + characters // CHARACTERS_PER_CHECK):
             raise Refused(
                 "too-many",
-                f"{self._most:,} checks of scenarios were requested from your address within a minute.",
-                "The text is checked again in a few seconds.",
+                f"{self._most:,} {self._what} of scenarios were requested from your address within a minute.",
+                "Wait a few seconds; the text is not lost.",
             )
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""The editor's page, a text to start from, the schema for completion, and the check of a text.
+"""The editor's page, a text to start from, the schema for completion, the check of a text, and its outcome.
 
 Rules: nothing is stored. The simulator's loader alone decides what is valid, and its problems are passed on
-as they are.
+as they are. A text is run for its outcome with bounded rows and time.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import time
 from functools import lru_cache
 from typing import Any
 
@@ -18,18 +19,30 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import condition, require_POST, require_safe
 
-from simulator import ENGINE_VERSION, Scenario, ScenarioError, load_scenario_text
+from simulator import ENGINE_VERSION, Scenario, ScenarioError, World, load_scenario_text
 from simulator.scenarios.editing import scenario_schema
 from visualizer.editor.allowance import Allowance
 from visualizer.editor.starts import FIRST, start_of, starts
 from visualizer.labs.definitions import YAML_LIMIT
 from visualizer.live.origin import may_post
 from visualizer.live.wire import Refused, json_object
+from visualizer.pages.pictures import OUTCOME, ROWS
 from visualizer.pages.scenario_reading import read_soon
 from visualizer.pages.views import foreign_origin, problems_of
 from visualizer.questions.questions import NO_STORE, answers, refusal
 
 ALLOWANCE = Allowance()
+
+OUTCOMES_PER_MINUTE = 120
+"""Outcomes of one address in a minute, each at most about `RUN_S` of the thread that reads texts."""
+
+OUTCOME_ALLOWANCE = Allowance(OUTCOMES_PER_MINUTE, what="outcomes")
+
+RUN_S = 3.0
+"""The longest time that a text is run for its outcome. Every built-in scenario takes less, most 0.3 s."""
+
+RUN_PARTS = 50
+"""Parts of a run after which its time is compared with `RUN_S`."""
 
 
 @require_safe
@@ -86,15 +99,7 @@ async def check(request: HttpRequest) -> HttpResponse:
     if not may_post(request):
         return foreign_origin()
     try:
-        text = json_object(request.body, '{"yaml": "format: 1…"}').get("yaml")
-        if not isinstance(text, str):
-            raise Refused("bad-field", "yaml is not a text.", 'Send {"yaml": "format: 1…"}.')
-        if len(text) > YAML_LIMIT:
-            raise Refused(
-                "bad-field", f"The text has {len(text):,} characters.", f"At most {YAML_LIMIT:,} are taken."
-            )
-        ALLOWANCE.take(len(text))
-        found = await read_soon(load_scenario_text, text)
+        found = await read_soon(load_scenario_text, _text_of(request, ALLOWANCE))
     except ScenarioError as error:
         answer = {"problems": problems_of(error)["problems"], "count": error.count, "scenario": None}
     except Refused as refused:
@@ -102,6 +107,52 @@ async def check(request: HttpRequest) -> HttpResponse:
     else:
         answer = {"problems": [], "count": 0, "scenario": _facts(found)}
     return JsonResponse(answer, headers=NO_STORE)
+
+
+@csrf_exempt
+@require_POST
+async def outcome(request: HttpRequest) -> HttpResponse:
+    """Run a text: {yaml} → {picture, failovers, unavailable}, the picture and figures of its run.
+
+    `unavailable` says why there are none. A text with problems is answered with status 400 and all of them.
+    """
+    if not may_post(request):
+        return foreign_origin()
+    try:
+        answer = await read_soon(_outcome, _text_of(request, OUTCOME_ALLOWANCE))
+    except ScenarioError as error:
+        return JsonResponse(problems_of(error), status=400)
+    except Refused as refused:
+        return refusal(refused)
+    return JsonResponse(answer, headers=NO_STORE)
+
+
+def _text_of(request: HttpRequest, allowance: Allowance) -> str:
+    """The text of a request's body, taken from the allowance. Raises Refused."""
+    text = json_object(request.body, '{"yaml": "format: 1…"}').get("yaml")
+    if not isinstance(text, str):
+        raise Refused("bad-field", "yaml is not a text.", 'Send {"yaml": "format: 1…"}.')
+    if len(text) > YAML_LIMIT:
+        raise Refused(
+            "bad-field", f"The text has {len(text):,} characters.", f"At most {YAML_LIMIT:,} are taken."
+        )
+    allowance.take(len(text))
+    return text
+
+
+def _outcome(text: str) -> dict[str, Any]:
+    scenario = load_scenario_text(text)
+    world = World.from_scenario(scenario, rows_max=ROWS)
+    stop_s = time.monotonic() + RUN_S
+    for part in range(1, RUN_PARTS + 1):
+        world.run(until_us=scenario.until_us * part // RUN_PARTS)
+        if world.limit_reached:
+            return {"unavailable": f"The run has more than {ROWS:,} events."}
+        if time.monotonic() > stop_s:
+            return {"unavailable": f"The run takes more than {RUN_S:.0f} s."}
+    failovers = [{name: one[name] for name in OUTCOME} for one in world.failovers()]
+    drawn = World.from_scenario(scenario, rows_max=ROWS)
+    return {"picture": drawn.protocol.pictures.telling(drawn), "failovers": failovers}
 
 
 def _facts(scenario: Scenario) -> dict[str, Any]:

@@ -4,7 +4,7 @@
  */
 
 import { makeAceEditor } from "../editor/ace_editor.js";
-import { makeCheck } from "../editor/checking.js";
+import { makeCheck, makeOutcome } from "../editor/checking.js";
 import { documentationAt } from "../editor/completion.js";
 import { draftOf, draftsIn, dropDraft, keepDraft } from "../editor/drafts.js";
 import { listenToFiles } from "../editor/files.js";
@@ -71,6 +71,7 @@ function makeProblems({ document, window, root, part, requests, held, editor, li
     editor.setValue(withProposal(editor.value(), problem, proposal));
     goTo(problem);
   }
+  const outcome = makeOutcome({ document, window, requests, address: root.dataset.outcome, part, getText: editor.value });
   const onTrouble = (reason) => setText(part("facts"), `Not checked: ${wordsOfReason(reason)}`);
   const check = makeCheck({ window, requests, address: root.dataset.check, limit, getText: editor.value, onChecked, onTrouble });
 
@@ -79,6 +80,7 @@ function makeProblems({ document, window, root, part, requests, held, editor, li
     editor.show(checked.problems);
     writeProblems(document, { heading: part("problems-title"), list: part("problems"), status: part("announced") }, checked.problems, checked.count, { goTo, take });
     setText(part("facts"), checked.scenario ? factsOf(checked.scenario) : "");
+    outcome.checked(checked.scenario !== null);
   }
 
   function step(by) {
@@ -87,7 +89,12 @@ function makeProblems({ document, window, root, part, requests, held, editor, li
     if (problem) goTo(problem);
   }
 
-  return { check, step };
+  function changed() {
+    outcome.changed();
+    check();
+  }
+
+  return { check: changed, step };
 }
 
 /** Shows the text of a start, or its draft if there is one. */
