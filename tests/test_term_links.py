@@ -32,7 +32,7 @@ LINKING = sorted(
 )
 
 NO_TERM = {
-    "pages/comparison_numbers.js": {
+    "pages/comparison_page.js": {
         "acknowledged in ${to} too, up to the failover": "a sentence; both its words are terms of other rows",
     },
     "render/legend.js": {"Glossary": "the text of the link to the term of the chosen item"},
@@ -47,7 +47,7 @@ WITHOUT_LINKS = {
     "pages/about.js": "the text about a scenario",
     "pages/header.js": "the help on keys",
     "pages/lab_card.js": "the title of a lab",
-    "pages/set_up_attachment.js": "the parts of the attachment",
+    "pages/set_up_answer.js": "the parts of the attachment",
     "render/mirror.js": "the text view, for reading aloud",
 }
 """Modules with headings (h2, h3) that are not terms, and what they are instead."""
@@ -155,7 +155,7 @@ def test_the_patterns_find_the_headings() -> None:
     found = {module: len(labels_in(module)) for module in LINKING}
     silent = {
         *("render/inspector.js", "render/dot_plot.js", "protocols/pulsar/render/creation_tables.js"),
-        *("pages/experiment_results.js", "pages/pair_figures.js", "pages/tour_bar.js"),
+        *("pages/experiment_page.js", "pages/pair_page.js", "pages/tour_player.js"),
     }
     assert {module for module, count in found.items() if count == 0} <= silent
     assert found["protocols/pulsar/render/legend.js"] == 39

@@ -75,12 +75,17 @@ export function makeOutcome({ document, window, requests, address, part, getText
   const canvas = part("outcome-picture");
   const shown = { text: "", picture: null };
   let asked = "";
-  const ask = debounced(window, OUTCOME_MS, () => requests.post(address, { yaml: (asked = getText()) }), take, (reason) => say([["Not shown: ", reason.message, reason.hint].filter(Boolean).join(" ")]));
+  const ask = debounced(window, OUTCOME_MS, () => requests.post(address, { yaml: (asked = getText()) }), take, onTrouble);
 
   function say(words) {
     home.hidden = false;
     home.classList.remove("older");
     putParts(document, part("outcome-words"), words);
+  }
+
+  /** @param {Error & {hint?: string}} reason */
+  function onTrouble(reason) {
+    say([["Not shown:", reason.message, reason.hint].filter(Boolean).join(" ")]);
   }
 
   function take({ picture, failovers, unavailable }) {

@@ -78,7 +78,7 @@ function barsOf(document, bars) {
  * @typedef {object} FollowingParts
  * @property {HTMLElement} root
  * @property {HTMLElement} bar
- * @property {ReturnType<import("./tour_bar.js").makeTourBar>} view
+ * @property {ReturnType<import("./tour_player.js").makeTourBar>} view
  * @property {() => Promise<{steps: import("../model/tour.js").TourStep[], title: string} | null>} fetchTour
  * @property {() => void} onRoom called when the bar appeared or disappeared
  * @property {() => import("./protocol_view.js").Predictions | null} predictions of the protocol's picture
