@@ -79,9 +79,12 @@ def _is_whole(lines: Sequence[str], cells: bool) -> bool:
     first = next((place for place, line in enumerate(bare) if documents.begin_of(line) is not None), None)
     if cells or first is None or documents.is_search(bare[first]):
         return not cells and first is not None
-    if _object(bare[first]) is not None:
-        return False
     rest = bare[first:]
+    is_list = documents.is_list("\n".join(rest))
+    if _object(bare[first]) is not None:
+        return is_list and not any(line.strip() for line in rest[1:])
+    if is_list:
+        return True
     return sum(_object(line) is not None for line in rest) * 2 < len(rest)
 
 
@@ -171,7 +174,7 @@ def _is_span(row: dict) -> bool:
 def _is_statistics(text: str) -> bool:
     """Whether a text begins as the output of `topics stats-internal`, or as an array of it."""
     begin = documents.begin_of(text)
-    if begin is None:
+    if begin is None or documents.is_list(text[begin:]):
         return False
     names = STATISTICS_BEGIN[:2] if text[begin:].lstrip().startswith("[") else STATISTICS_BEGIN
     return any(f'"{name}"' in text for name in names)

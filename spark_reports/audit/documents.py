@@ -49,6 +49,11 @@ _END = re.compile(r"[\r\n]")
 _SCALAR = re.compile(r"[^,\]\s]+")
 _SEARCH_HITS = re.compile(r'\{[^\[\]]{0,2000}?"hits"\s*:\s*\{[^\[\]]{0,2000}?"hits"\s*:\s*(?=\[)', re.DOTALL)
 """The beginning of a response of Elasticsearch, whose rows are in `hits.hits`."""
+_ITEMS = re.compile(
+    r'\{\s*(?:"(?!items")[^"\\]{1,100}"\s*:\s*(?:"[^"\\]{0,1000}"|[0-9a-z.+-]{1,40}|\{[^{}\[\]]{0,1000}\})\s*,\s*){0,20}'
+    r'"items"\s*:\s*(?=\[\s*(?:[{\]]|$))'
+)
+"""The beginning of a list of an API, such as kubectl's: scalars, flat objects, then its rows in `items`."""
 CUT_OFF = "the JSON is cut off here"
 
 LIMIT_MARK = "audit input beyond its limit:"
@@ -151,9 +156,13 @@ def values(text: str) -> Iterator[str]:
     if place is None:
         yield from text.splitlines()
         return
-    hits = _SEARCH_HITS.match(text, place)
-    if hits:
-        yield from _elements(text, hits.end())
+    rows = _SEARCH_HITS.match(text, place)
+    if not rows and (rows := _ITEMS.match(text, place)):
+        end = end_of(text, place)
+        if end is not None and text[end:].strip():
+            rows = None  # further values follow: `items` is a column of each
+    if rows:
+        yield from _elements(text, rows.end())
         return
     while place < len(text):
         gap = _GAP.match(text, place)
@@ -176,6 +185,11 @@ def values(text: str) -> Iterator[str]:
 def is_search(line: str) -> bool:
     """Whether a line begins a search response of Elasticsearch."""
     return bool(_SEARCH_HITS.match(line))
+
+
+def is_list(line: str) -> bool:
+    """Whether a line begins an object whose rows are in `items`."""
+    return bool(_ITEMS.match(line))
 
 
 def _elements(text: str, begin: int) -> Generator[str, None, int]:

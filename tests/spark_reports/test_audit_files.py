@@ -216,6 +216,10 @@ WRITTEN: tuple[tuple[str, bytes | str], ...] = (
     ("commas-first.json", "[" + "\n, ".join(LINES) + "]"),
     ("objects.json", "\n".join(json.dumps(row, indent=2) for row in ROWS)),
     ("hits.json", json.dumps({"took": 1, "hits": {"total": {"value": 11}, "hits": ROWS}})),
+    ("items.json", json.dumps({"items": ROWS})),
+    ("list.json", json.dumps({"apiVersion": "v1", "metadata": {"n": "1"}, "items": ROWS, "kind": "List"})),
+    ("list-indented.json", json.dumps({"total": len(ROWS), "next": None, "items": ROWS}, indent=2)),
+    ("items-a-line-each.json", '{\n"items": [\n' + ",\n".join(LINES) + "\n]\n}\n"),
     ("kubectl.log", KUBECTL + "\n".join(LINES)),
     ("http.json", HTTP + json.dumps(ROWS, indent=1)),
     ("http.jsonl", HTTP + "\n".join(LINES)),
@@ -253,6 +257,9 @@ def test_values_are_found_by_their_brackets() -> None:
     text = '[ {"a": "]}\\"{", "b": [1, {}]},\n {"c":\n 2}\n, 3, "x,]"]\n{"d": 4} {"e": 5}\nend'
     found = ['{"a": "]}\\"{", "b": [1, {}]}', '{"c":  2}', "3", '"x,]"', '{"d": 4}', '{"e": 5}', "end"]
     assert list(values(text)) == found
+    order = '{"id": 1, "items": [{"sku": 2}]}'
+    assert list(values(order)) == ['{"sku": 2}'] and list(values(f"{order}\n{order}")) == [order, order]
+    assert list(values('{"items": [{"a": 1}, {"b"')) == ['{"a": 1}', CUT_OFF]
     assert list(values("no JSON\nat all")) == ["no JSON", "at all"]
     for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
         assert decoded('{"ä": 1}'.encode(encoding)) == '{"ä": 1}'
@@ -269,6 +276,8 @@ def test_values_are_found_by_their_brackets() -> None:
         "[{}" + "," * 500_000,
         "} " * 200_000 + "x",
         "[" + " " * 500_000 + "x",
+        '{"items": [' + " " * 500_000 + "x",
+        "{" + '"a": 1, ' * 100_000 + "x",
         "\n" * 500_000,
     ],
 )
