@@ -2,7 +2,7 @@
 
 Rules: a snapshot is used when an Update with its positions is in the log, so this is measured. It was cached
 when the dispatcher read its marker: as an event of the broker says where its cache could be read, else
-inferred, and never after it was used. Evictions follow `snapshots/cache.py` with the run's rule and size. An
+inferred, and never after it was used. Evictions follow `snapshots/rules.py` with the run's rule and size. An
 unload or a crash empties a cache, and so does switching off replication.
 """
 

@@ -1,4 +1,4 @@
-"""The number of checks, or outcomes, that one address may request in a minute, larger texts counting more.
+"""The checks, or outcomes, that one address may request in a minute, larger texts counting more.
 
 Rules: the allowance refills evenly. The clock is passed in, so tests use their own. Addresses whose allowance
 is full again are forgotten.

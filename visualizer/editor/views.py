@@ -1,4 +1,4 @@
-"""The editor's page, a text to start from, the schema for completion, the check of a text, and its outcome.
+"""The editor's page, a text to start from, the schema, the check of a text, and its outcome.
 
 Rules: nothing is stored. The simulator's loader alone decides what is valid, and its problems are passed on
 as they are. A text is run for its outcome with bounded rows and time.
