@@ -155,10 +155,10 @@ NOTE_TEXTS = """() => {
     if (this.canvas.dataset.part === "still") texts.add(text);
     return plain.call(this, text, ...given);
   };
-  const clear = CanvasRenderingContext2D.prototype.clearRect;
-  CanvasRenderingContext2D.prototype.clearRect = function (...given) {
+  const reset = CanvasRenderingContext2D.prototype.reset;
+  CanvasRenderingContext2D.prototype.reset = function () {
     if (this.canvas.dataset.part === "still") texts.clear();
-    return clear.apply(this, given);
+    return reset.call(this);
   };
 }"""
 """From now on `texts` has what is written in the logs."""

@@ -10,14 +10,14 @@ from playwright.sync_api import expect
 from script.support.browsing import wait_until, wait_until_at_rest
 
 TEXTS_DRAWN = """
-const fill = CanvasRenderingContext2D.prototype.fillText, clear = CanvasRenderingContext2D.prototype.clearRect;
+const fill = CanvasRenderingContext2D.prototype.fillText, reset = CanvasRenderingContext2D.prototype.reset;
 CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
   (this.canvas.drawnTexts ??= []).push({ text, x: rest[0], y: rest[1] });
   return fill.call(this, text, ...rest);
 };
-CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+CanvasRenderingContext2D.prototype.reset = function () {
   this.canvas.drawnTexts = [];
-  return clear.apply(this, box);
+  return reset.call(this);
 };
 """
 """Keeps with each canvas the texts that are drawn on it."""

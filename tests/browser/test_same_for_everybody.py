@@ -88,6 +88,7 @@ def _differing(
     ("scenario", "speed", "at_us", "query"),
     [
         ("region-down", 20, 5_000_000, ""),
+        ("region-down", 20, 10_000_000, ""),
         ("groups-killed", 8, 8_000_000, ""),
         ("region-down-twice", 1000, 5_500_000, "?panel=forecast"),
     ],

@@ -17,7 +17,7 @@ export function prepared(canvas, width, height, ratio) {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
   }
+  context.reset(); // a style that an earlier frame left would make a frame depend on those before it
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
   return context;
 }

@@ -58,7 +58,7 @@ export function recordSvg(real, name) {
     strokeRect: (x, y, width, height) => add("rect", { ...boxOf(x, y, width, height), ...strokeOf(real) }),
     fillText: (text, x, y) => write(String(text), x, y, fillOf(real)),
     strokeText: (text, x, y) => write(String(text), x, y, strokeOf(real)),
-    clearRect: () => (state.begun = true), // a drawing begins with it, and a recording is empty then
+    reset: () => (real.reset(), (state.begun = true)), // a drawing begins with it, and a recording is empty then
     setTransform: () => {}, // the device's pixel ratio
     measureText: (text) => real.measureText(text),
     setLineDash: (dash) => real.setLineDash(dash),
