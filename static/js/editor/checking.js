@@ -68,14 +68,14 @@ const tooLong = (text, limit) => ({
  * @param {string} parts.address
  * @param {(name: string) => any} parts.part of the page
  * @param {() => string} parts.getText
- * @returns {{changed: () => void, checked: (valid: boolean) => void}} call `changed` after each change, `checked` after each check
+ * @returns {{changed: () => void, checked: (valid: boolean, text: string) => void}} call `changed` after each change, `checked` after each check
  */
 export function makeOutcome({ document, window, requests, address, part, getText }) {
   const home = part("outcome-home");
   const canvas = part("outcome-picture");
   const shown = { text: "", picture: null };
   let asked = "";
-  const ask = debounced(window, OUTCOME_MS, () => requests.post(address, { yaml: (asked = getText()) }), take, onTrouble);
+  const ask = debounced(window, OUTCOME_MS, () => requests.post(address, { yaml: asked }), take, onTrouble);
 
   function say(words) {
     home.hidden = false;
@@ -85,6 +85,7 @@ export function makeOutcome({ document, window, requests, address, part, getText
 
   /** @param {Error & {hint?: string}} reason */
   function onTrouble(reason) {
+    if (asked !== getText()) return;
     say([["Not shown:", reason.message, reason.hint].filter(Boolean).join(" ")]);
   }
 
@@ -111,9 +112,11 @@ export function makeOutcome({ document, window, requests, address, part, getText
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
   return {
     changed: () => home.classList.toggle("older", getText() !== shown.text),
-    checked(valid) {
-      if (!valid || getText() !== shown.text) home.classList.toggle("older", shown.text !== "");
-      if (valid && getText() !== shown.text) ask();
+    checked(valid, text) {
+      if (!valid || text !== shown.text) home.classList.toggle("older", shown.text !== "");
+      if (!valid || text === shown.text) return;
+      asked = text; // not the text at the time of the request: a newer one may have problems, and its own check says so
+      ask();
     },
   };
 }

@@ -80,7 +80,7 @@ function makeProblems({ document, window, root, part, requests, held, editor, li
     editor.show(checked.problems);
     writeProblems(document, { heading: part("problems-title"), list: part("problems"), status: part("announced") }, checked.problems, checked.count, { goTo, take });
     setText(part("facts"), checked.scenario ? factsOf(checked.scenario) : "");
-    outcome.checked(checked.scenario !== null);
+    outcome.checked(checked.scenario !== null, checked.text);
   }
 
   function step(by) {
