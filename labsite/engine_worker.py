@@ -24,8 +24,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from labsite.engine_pool import Changed, EngineDied, EnginePool
-from labsite.spark_failures import NO_ROOM, failed
-from labsite.task_row import TaskRow, carried_out, when_the_database_is_there
+from labsite.task_row import NO_ROOM, TaskRow, carried_out, failed, when_the_database_is_there
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.experiments import FAILED, Batch, Experiment, batches, replayed
 from simulator.what_if import answer, variants

@@ -15,8 +15,7 @@ from typing import Any
 from django import db
 from django.urls import reverse
 
-from labsite.spark_failures import failed, forget_broken_session
-from labsite.task_row import TaskRow, carried_out, when_the_database_is_there
+from labsite.task_row import TaskRow, carried_out, failed, forget_broken_session, when_the_database_is_there
 from simulator import ScenarioError
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep

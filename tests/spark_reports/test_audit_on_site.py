@@ -16,7 +16,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from labsite import audit_input, audit_worker
+from labsite import audit_worker
 from simulator import World, load_scenario_text
 from spark_reports.audit.generate.command import generate
 from spark_reports.session import JavaMissing
@@ -136,7 +136,7 @@ def test_an_upload_that_is_no_log_ends_with_a_message_and_leaves_nothing(
 def test_an_upload_that_expands_beyond_its_limit_is_refused_before_spark_starts(
     monkeypatch: pytest.MonkeyPatch, name: str, packed: Any
 ) -> None:
-    monkeypatch.setattr(audit_input, "EXPANDED_MIB_MOST", 1)
+    monkeypatch.setattr(audit_worker, "EXPANDED_MIB_MOST", 1)
     monkeypatch.setattr(audit_worker, "open_session", lambda **_: pytest.fail("Spark was started"))
     one = sent((name, packed()))
     found = ended(one)
@@ -172,11 +172,11 @@ def test_a_parquet_file_is_measured_without_reading_its_rows(
 ) -> None:
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({"ts": pa.array([1] * 50_000)}), path)
-    check = audit_input.UploadCheck(lambda: None)
+    check = audit_worker.UploadCheck(lambda: None)
     check.check(path)
     assert check.rows == 50_000
-    monkeypatch.setattr(audit_input, "ROWS_MOST", 99_999)
-    with pytest.raises(audit_input.BadUpload, match="more than 99,999 rows together"):
+    monkeypatch.setattr(audit_worker, "ROWS_MOST", 99_999)
+    with pytest.raises(audit_worker.BadUpload, match="more than 99,999 rows together"):
         check.check(path)
 
 
@@ -200,7 +200,7 @@ def test_a_cancelled_audit_can_be_tried_again(spark: Any, monkeypatch: pytest.Mo
 
 def test_a_cancel_is_noticed_while_files_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_worker.Row, "cancel_wanted", lambda row: True)
-    monkeypatch.setattr(audit_input.UploadCheck, "_add_bytes", lambda *_: pytest.fail("it went on"))
+    monkeypatch.setattr(audit_worker.UploadCheck, "_add_bytes", lambda *_: pytest.fail("it went on"))
     assert ended(sent(("log.jsonl.gz", gzip.compress(lines(ROW) * 9))))["state"] == "cancelled"
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from labsite import engine_worker, recount, report_worker
+from labsite import engine_worker, report_worker
 from simulator import load_scenario
 from simulator.checks.violation import Violation
 from visualizer.experiments.models import Experiment
@@ -54,7 +54,7 @@ def refusal(experiment_id: str) -> str:
 
 @pytest.mark.parametrize("answer", [SET_UP, GROUP], ids=["regions", "group"], indirect=True)
 def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experiment, monkeypatch: Any) -> None:
-    monkeypatch.setattr(recount, "open_session", lambda **_: spark)
+    monkeypatch.setattr(report_worker, "open_session", lambda **_: spark)
     steps = []
     step = report_worker.Row.step
     monkeypatch.setattr(report_worker.Row, "step", lambda row, *one: steps.append(one) or step(row, *one))
@@ -124,9 +124,9 @@ def test_a_recount_is_for_an_answer_of_this_version_with_a_bounded_number_of_row
 def test_every_figure_is_compared() -> None:
     given = [{"seed": 1, "duplicates": 3, "lost": 0, "drained_us": None, "by_cause": {"ack_hole": 3, "x": 0}}]
     same = [{"seed": 1, "duplicates": 3, "lost": 0, "drained_us": None, "by_cause": {"ack_hole": 3}}]
-    assert recount.differences(given, same) == []
+    assert report_worker.differences(given, same) == []
     for name, value in (("duplicates", 2), ("lost", 1), ("drained_us", 0), ("by_cause", {})):
-        [line] = recount.differences(given, [{**same[0], name: value}])
+        [line] = report_worker.differences(given, [{**same[0], name: value}])
         assert line.startswith(f"seed 1: {name} ")
 
 
@@ -135,10 +135,10 @@ def test_a_violated_check_is_named_with_its_runs() -> None:
     scenario = load_scenario("two-regions")
     found = [Violation("b", 7, 2_000_000, "the second"), Violation("b", 3, 1_000_000, "the first")]
     checked = [
-        recount.Checked(1, scenario, ("a", "b"), []),
-        recount.Checked(2, scenario, ("a", "b"), sorted(found, key=lambda one: one.seq)),
+        report_worker.Checked(1, scenario, ("a", "b"), []),
+        report_worker.Checked(2, scenario, ("a", "b"), sorted(found, key=lambda one: one.seq)),
     ]
-    assert recount.table_of_checks(checked) == [
+    assert report_worker.table_of_checks(checked) == [
         {"claim": "a", "held": 2, "violated": 0, "first": ""},
         {"claim": "b", "held": 1, "violated": 1, "first": "seed 2, 1.000000 s: the first"},
     ]

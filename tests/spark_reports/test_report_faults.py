@@ -33,7 +33,7 @@ PATIENCE_S = 60
 
 
 KILLED = """
-from labsite.spark_failures import forget_broken_session
+from labsite.task_row import forget_broken_session
 from pyspark import SparkContext
 from spark_reports.session import QUICK, open_session
 spark = open_session("local[1]", settings=QUICK)

@@ -20,7 +20,7 @@ from django.test import Client
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from labsite import headlines, report_worker
+from labsite import report_worker
 from simulator import World
 from spark_reports.session import JavaMissing
 from visualizer.labs.definitions import new_lab, read_scenario
@@ -240,9 +240,9 @@ def test_figures_of_groups_are_shown_too_and_an_error_in_them_only_logged(
     world.run()
     [(name, group)] = world.summary()["groups"].items()
     counted = {figure: group[figure] for figure in ("duplicates", "redeliveries", "lost")}
-    assert headlines.of_simulator(world) == [{"group": name, **counted}]
+    assert report_worker.of_simulator(world) == [{"group": name, **counted}]
     monkeypatch.setattr(World, "summary", lambda _: 1 // 0)
-    assert headlines.of_simulator(world) == [], "an internal error of the count does not end the report"
+    assert report_worker.of_simulator(world) == [], "an internal error of the count does not end the report"
 
 
 @pytest.mark.django_db(transaction=True)

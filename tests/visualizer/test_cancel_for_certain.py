@@ -13,8 +13,7 @@ import pytest
 from django.utils import timezone
 
 from labsite import audit_worker, experiment_worker, report_worker, task_row
-from labsite.spark_failures import ENDED_BY_FORCE
-from labsite.task_row import carried_out
+from labsite.task_row import ENDED_BY_FORCE, carried_out
 from visualizer.audits.models import Audit
 from visualizer.experiments.models import Experiment
 from visualizer.labs.definitions import new_lab
@@ -102,7 +101,7 @@ import django
 django.setup()
 from pyspark import SparkContext
 from spark_reports.session import QUICK, open_session
-from labsite.spark_failures import end_worker
+from labsite.task_row import end_worker
 
 spark = open_session("local[1]", settings=QUICK)
 print(SparkContext._gateway.proc.pid, flush=True)

@@ -22,9 +22,12 @@ from django.core.files import File
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 
-from visualizer.audits.formats import ARCHIVES, AUTO, COMPRESSIONS, FORMATS
 from visualizer.audits.limits import (
+    ARCHIVES,
+    AUTO,
+    COMPRESSIONS,
     FILES_MOST,
+    FORMATS,
     MAPPING_CHARACTERS_MOST,
     MIB,
     NAME_CHARACTERS_MOST,

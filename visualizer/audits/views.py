@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from visualizer.audits import limits
 from visualizer.audits.files import DOWNLOADS, downloads_of, set_up_link
-from visualizer.audits.formats import COMPRESSIONS, FORMATS, READY
+from visualizer.audits.limits import COMPRESSIONS, FORMATS, READY
 from visualizer.audits.models import Audit
 from visualizer.audits.requests import new_audit, quotas
 from visualizer.audits.status import described, status_of
