@@ -6,7 +6,7 @@ import { causeWords } from "../../static/js/model/cause_words.js";
 import { whole } from "../../static/js/model/format.js";
 import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
-import { dotPlaces } from "../../static/js/layout/dots.js";
+import { dotPlaces } from "../../static/js/pages/set_up_answer.js";
 
 const run = (seed, duplicates, more = {}) => ({ run: seed - 1, point: 0, status: "finished", phase_us: (seed - 1) * 50_000, seed, duplicates, stranded: 5, stranded_unprocessed: 2, stranded_missing: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, drained_us: 900_000, delivering: 0, by_cause: { ack_hole: duplicates }, ...more });
 const size = { runs: 3, rows: 4_100_000, core_s: 50, beside_core_s: 80, cores: 2, rate: 2000, capacity: 2118, utilisation: 0.944 };

@@ -3,7 +3,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 
-import { problemOf } from "../../static/js/pages/audits_page.js";
+import { problemOf } from "../../static/js/pages/audits.js";
 
 const MIB = 1 << 20;
 const file = (name, size) => ({ name, size });

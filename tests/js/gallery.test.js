@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { neighbour } from "../../static/js/layout/neighbours.js";
+import { factParts, matches, neighbour, whyMatched } from "../../static/js/pages/gallery.js";
 import { paragraphsOf } from "../../static/js/model/format.js";
-import { factParts } from "../../static/js/model/scenario_facts.js";
 import { isPlayed, guessOf, noteGuess, notePlayed, outcomeParts, wasPlayed } from "../../static/js/model/played.js";
-import { matches, whyMatched } from "../../static/js/model/scenario_search.js";
 
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.harm ?? part.strong))).join("");
 const scenario = { name: "region-down", title: "Region crash: duplicates since the last snapshot", watch: "Step back.", about: "Three regions.", until_us: 20_000_000, picture: { lanes: [1, 2, 3] } };

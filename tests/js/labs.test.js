@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ago, factsOfLab, lossOf } from "../../static/js/model/lab_words.js";
+import { ago, factsOfLab, lossOf } from "../../static/js/pages/labs.js";
 import { forgetToken, keepToken, ownLabs } from "../../static/js/wire/token.js";
 
 const NOW_MS = Date.parse("2026-11-21T12:00:00Z");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { figureText } from "../../static/js/pages/pair_page.js";
+import { figureText } from "../../static/js/pages/pair.js";
 
 test("a figure of two runs is a lower bound while its case still delivered at the end", () => {
   assert.equal(figureText(56, "count", true), "at least 56");

@@ -8,7 +8,7 @@ import { SPEEDS, placeOfSpeed, speedText } from "../../static/js/transport/speed
 import { commandOf } from "../../static/js/model/commands.js";
 import { makeLabLink, WAITING_MOST } from "../../static/js/transport/lab_link.js";
 import { bytes, counted, parseSpan, span, whole } from "../../static/js/model/format.js";
-import { matches } from "../../static/js/model/scenario_search.js";
+import { matches } from "../../static/js/pages/gallery.js";
 import { levelFor, sharesOf } from "../../static/js/protocols/pulsar/model/tiles.js";
 
 const lab = (at_us, more = {}) => ({ epoch: 1, at_us, playing: true, speed: 0.5, ...more });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { searchOf, selectionOf } from "../../static/js/model/view_address.js";
-import { versionWarning } from "../../static/js/pages/run_page.js";
+import { versionWarning } from "../../static/js/pages/run.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 
 test("panel and choices go into the query, and back", () => {

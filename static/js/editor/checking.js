@@ -2,7 +2,7 @@
 
 import { seconds } from "../model/format.js";
 import { outcomeParts } from "../model/played.js";
-import { debounced } from "../pages/debounced.js";
+import { debounced } from "../wire/http.js";
 import { putParts, setText } from "../render/dom.js";
 import { paintPicture } from "../render/picture.js";
 import { readTheme } from "../render/theme.js";

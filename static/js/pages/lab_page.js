@@ -19,7 +19,7 @@ import { makeLoop } from "../playback/loop.js";
 import { makeLabLink } from "../transport/lab_link.js";
 import { usesStoredKeys } from "./embed.js";
 import { makeView } from "./lab_view.js";
-import { makePlayed } from "./played.js";
+import { makePlayed } from "../model/played.js";
 
 /**
  * @typedef {object} Held what the page holds of its lab

@@ -1,15 +1,203 @@
 /** The runs of an answer: a row of dots for each figure, the chosen run in words, and a table of all numbers. */
 
-import { assumptionsOf, causesOf, checksWords, differs, figuresOf, foldAnswer, isAnswered, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, sizeWords, valueWords, whatIfTitle, whatIfWords } from "../model/answer.js";
+import { NOT_BY_THE_END, assumptionsOf, causesOf, checksWords, differs, figuresOf, foldAnswer, isAnswered, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, valueWords, whatIfTitle, whatIfWords } from "../model/answer.js";
 import { causeWords } from "../model/cause_words.js";
-import { seconds } from "../model/format.js";
+import { halves, seconds } from "../model/format.js";
 import { inOrder } from "../model/variants.js";
-import { debounced } from "./debounced.js";
+import { debounced } from "../wire/http.js";
 import { allOf, element, found, putParts, required, setText } from "../render/dom.js";
-import { dotPlot } from "../render/dot_plot.js";
-import { columnHeads } from "../render/terms.js";
+import { columnHeads, termLink } from "../render/terms.js";
 import { bestInShort, headline, table } from "../render/what_if_table.js";
-import { askAbout } from "../wire/answers.js";
+
+/** Places the dots of a dot plot: along the axis by value, stacked where they would overlap. */
+
+/**
+ * @param {(number | null)[]} values null is placed at the far end, beyond the axis
+ * @param {{width: number, dot: number, highest: number}} given px
+ * @returns {{low: number, high: number, height: number, dots: ({along: number, up: number} | null)[]}} px from the left and from below;
+ *   a stack that would be higher than `highest` is compressed
+ */
+export function dotPlaces(values, { width, dot, highest }) {
+  const known = values.filter((value) => value !== null);
+  const low = Math.min(0, ...known);
+  const high = Math.max(...known);
+  const room = Math.max(1, width - dot);
+  const columns = new Map();
+  const order = values.map((value, place) => ({ value, place })).filter((one) => one.value !== null).sort((one, other) => one.value - other.value || one.place - other.place);
+  const dots = values.map(() => null);
+  for (const { value, place } of order) {
+    const exact = high === low ? room / 2 : ((value - low) / (high - low)) * room;
+    const column = Math.round(exact / dot);
+    const pile = columns.get(column) ?? [];
+    columns.set(column, [...pile, place]);
+    dots[place] = { along: Math.min(room, column * dot), up: 0 };
+  }
+  for (const pile of columns.values()) {
+    const step = Math.min(dot, (highest - dot) / Math.max(1, pile.length - 1));
+    pile.forEach((place, level) => (dots[place].up = level * step));
+  }
+  return { low, high, height: dot + Math.max(0, ...dots.map((one) => one?.up ?? 0)), dots };
+}
+
+/**
+ * Draws the row of dots of one figure: a button for each run at its value, and a line at the median.
+ * The row is one tab stop; the arrow keys move in the order of the values.
+ */
+
+/** px between the centres of neighbouring dots */
+const DOT_PX = 12;
+/** Higher stacks are compressed. */
+const HIGHEST_PX = 66;
+
+/**
+ * @param {Document} document
+ * @param {object} figure of `FIGURES`
+ * @param {object[]} runs
+ * @param {{width: number, chosen: number | null, onLook: (seed: number | null) => void, onOpen: (seed: number) => void, wordsOf: (run: object) => string}} given
+ */
+export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen, wordsOf }) {
+  const values = runs.map((run) => run[figure.name] ?? null);
+  const { low, high, height, dots } = dotPlaces(values, { width, dot: DOT_PX, highest: HIGHEST_PX });
+  const field = element(document, "div.field");
+  field.style.height = `${height + 6}px`;
+  const order = runs.map((run, place) => ({ run, place })).filter(({ place }) => dots[place]).sort((one, other) => dots[one.place].along - dots[other.place].along || dots[one.place].up - dots[other.place].up);
+  const stop = order.find(({ run }) => run.seed === chosen) ?? order[0];
+  for (const { run, place } of order) {
+    const button = element(document, figure.harm ? "button.dot.harm" : "button.dot", {
+      type: "button",
+      tabindex: run === stop.run ? 0 : -1,
+      "data-seed": run.seed,
+      "aria-label": `${wordsOf(run)} Opens as a lab.`,
+      onclick: () => onOpen(run.seed),
+      onfocus: () => onLook(run.seed),
+      onpointerenter: () => onLook(run.seed),
+    });
+    button.style.left = `${dots[place].along}px`;
+    button.style.bottom = `${dots[place].up + 3}px`;
+    field.append(button);
+  }
+  field.addEventListener("keydown", (event) => walk(event, field));
+  const spread = spreadOf(runs, figure.name);
+  if (spread && high > low) {
+    const line = element(document, "i.median");
+    line.style.left = `${middleOf({ ...spread, low, high }, width)}px`;
+    field.append(line);
+  }
+  const axis = axisOf(document, figure, spread && { ...spread, low, high }, width);
+  return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", {}, [termLink(document, figure.says)]), field, axis]);
+}
+
+/** Position of the median, px from the left. */
+const middleOf = ({ low, high, median }, width) => ((median - low) / (high - low)) * (width - DOT_PX) + DOT_PX / 2;
+
+/** Width of a character of a label, at most, and the gap between two labels, px. */
+const CHARACTER_PX = 8;
+const GAP_PX = 10;
+
+function axisOf(document, figure, spread, width) {
+  if (!spread) return element(document, "p.axis.same", {}, [element(document, "span", { text: NOT_BY_THE_END })]);
+  const { low, high, median } = spread;
+  const low_words = element(document, "span", { text: valueWords(figure, low) });
+  if (low === high) return element(document, "p.axis.same", {}, [low_words]);
+  const words = element(document, "b", { text: `median ${medianWords(figure, median)}` });
+  const high_words = element(document, "span", { text: valueWords(figure, high) });
+  const character_px = CHARACTER_PX * (Number.parseFloat(document.defaultView.getComputedStyle(document.documentElement).getPropertyValue("--scale")) || 1);
+  const apart = (end) => character_px * (words.textContent.length / 2 + end.textContent.length) + GAP_PX;
+  words.style.left = `${Math.min(Math.max(middleOf(spread, width), apart(low_words)), width - apart(high_words))}px`;
+  return element(document, "p.axis", {}, [low_words, words, high_words]);
+}
+
+const medianWords = (figure, median) => (figure.name.endsWith("_us") ? shortSpan(median) : halves(median));
+
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+function walk(event, field) {
+  const dots = [...field.querySelectorAll(".dot")];
+  const at = dots.indexOf(event.target);
+  const next = event.key === "Home" ? dots[0] : event.key === "End" ? dots.at(-1) : STEPS[event.key] ? dots[at + STEPS[event.key]] : null;
+  if (event.key in STEPS || event.key === "Home" || event.key === "End") event.preventDefault();
+  next?.focus();
+}
+
+/**
+ * One question: asks for its runs, reads how far they are until they are over, and cancels them.
+ * The runs are an experiment of the worker; a lost request is repeated, so that a short interruption loses nothing.
+ */
+
+/** Time between two questions about the state, ms: the worker writes it four times a second, and each first result at once. */
+const ASK_EVERY_MS = 300;
+const ASK_EVERY_UNTIL_FIRST_MS = 100;
+/** Failed requests in a row after which the connection counts as lost. */
+const FAILURES_MOST = 20;
+
+/**
+ * @param {object} parts
+ * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {string} parts.address that begins the runs
+ * @param {{yaml: string} | {query: string}} parts.question
+ * @param {(message: object) => void} parts.onMessage
+ * @returns {() => void} cancels the question
+ */
+export function askAbout({ requests, window, address, question, onMessage }) {
+  let open = true;
+  let made = null;
+  let failures = 0;
+  let have = "";
+  begin();
+
+  async function begin() {
+    try {
+      made = await requests.post(address, question);
+    } catch (reason) {
+      end({ type: "error", error: reason.message, hint: reason.hint ?? "" });
+      return;
+    }
+    if (!open) cancel();
+    else {
+      onMessage({ type: "asked", ...made.asked, id: made.id, url: made.url, size: made.size });
+      read();
+    }
+  }
+
+  async function read() {
+    if (!open) return;
+    try {
+      const status = await requests.get(`${made.url}status.json?have=${have}`);
+      failures = 0;
+      have = status.have ?? have;
+      if (open) take(status);
+    } catch (reason) {
+      failures += 1;
+      if (failures > FAILURES_MOST) end({ type: "error", error: reason.message, hint: "The answers received so far stay. Request it again when the page is connected." });
+    }
+    if (open) window.setTimeout(read, Number(have) > 0 ? ASK_EVERY_MS : ASK_EVERY_UNTIL_FIRST_MS);
+  }
+
+  function take(status) {
+    onMessage({ type: "status", ...status });
+    if (!status.over) return;
+    if (status.state === "done") end({ type: "done" });
+    else end({ type: "error", error: status.words, hint: status.hint });
+  }
+
+  function end(message) {
+    if (!open) return;
+    open = false;
+    onMessage(message);
+  }
+
+  /** Asks the worker to stop; the page may be closing, so nobody waits for the answer. */
+  function cancel() {
+    if (made?.token) window.navigator.sendBeacon(`${made.url}cancel/`, new window.Blob([JSON.stringify({ token: made.token })], { type: "application/json" }));
+  }
+
+  return () => {
+    if (!open) return;
+    open = false;
+    cancel();
+  };
+}
 
 /** Limits of the causes that are listed: the least share of the duplicates, and the largest number of causes. */
 const LEAST_SHARE = 0.01;
@@ -134,13 +322,12 @@ const commandLine = ({ seed, set }) => `manage.py simulate my-set-up.yaml --seed
  * The button also asks for the recount, which takes a minute or more: the attachment is printed at once, and has the tables of Spark when it is made again.
  */
 
-
 /** The class while it is printed: the plots then have the width of paper. */
 const CLASS = "printing";
 /** Settings on the first page; the appendix has all. */
 const BEST_SHOWN = 3;
 /** Time between two questions about the recount, ms. */
-const ASK_EVERY_MS = 1000;
+const RECOUNT_EVERY_MS = 1000;
 
 /**
  * @param {object} parts
@@ -199,7 +386,7 @@ function makeRecount({ document, root, window, requests, getUrl, getAnswer }) {
       found = { of: url, status: null, refused: `${reason.message} ${reason.hint}`.trim() };
     }
     draw();
-    if (found.status && !found.status.over) window.setTimeout(() => follow(url), ASK_EVERY_MS);
+    if (found.status && !found.status.over) window.setTimeout(() => follow(url), RECOUNT_EVERY_MS);
   }
 
   function follow(url) {
@@ -264,7 +451,6 @@ function setUpWords(root) {
  * The answer on the page: asks the question, shows progress, draws a row of dots per figure, opens any run as a lab.
  * An answer stays when the set-up changes and is then marked as belonging to an earlier set-up.
  */
-
 
 /** Pause after the last change before the size of the answer is asked for, ms. */
 const SIZE_PAUSE_MS = 600;

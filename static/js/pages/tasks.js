@@ -3,10 +3,94 @@
  * Only the owner's browser has the token that these need.
  */
 
-import { required, setText } from "../render/dom.js";
+import { element, found, required, setText } from "../render/dom.js";
 import { makeRequests } from "../wire/http.js";
-import { taskTokens } from "../wire/task_token.js";
-import { saying } from "./own_tasks.js";
+
+/**
+ * The owner's tokens of experiments and audits, stored in this browser under the task's id. Only it has the list.
+ * Private windows may refuse storage; the token then lasts as long as the page.
+ */
+
+/**
+ * The tokens of one kind of task.
+ * @param {string} noun "experiment" or "audit"
+ * @param {Window} window
+ */
+export function taskTokens(noun, window) {
+  const prefix = `failover-lab.${noun}.`;
+
+  function keep(id, token) {
+    try {
+      window.localStorage.setItem(prefix + id, token);
+    } catch (reason) {
+      console.info(`The token travels in the address only: ${reason.message}`);
+    }
+  }
+
+  return {
+    keep,
+    /** The token of a task: from the fragment of the address, which is then removed, or from storage. @param {string} id @returns {string | null} */
+    of(id) {
+      const given = new URLSearchParams(window.location.hash.slice(1)).get("token");
+      if (given) {
+        keep(id, given);
+        window.history.replaceState(null, "", window.location.pathname + window.location.search);
+        return given;
+      }
+      try {
+        return window.localStorage.getItem(prefix + id);
+      } catch {
+        return null;
+      }
+    },
+    /** @returns {{id: string, token: string | null}[]} every task whose token this browser stores */
+    own() {
+      try {
+        const storage = window.localStorage;
+        return Array.from({ length: storage.length }, (_, at) => storage.key(at) ?? "")
+          .filter((key) => key.startsWith(prefix))
+          .map((key) => ({ id: key.slice(prefix.length), token: storage.getItem(key) }));
+      } catch {
+        return [];
+      }
+    },
+    /** Deletes the token of a task that no longer exists. @param {string} id */
+    forget: (id) => window.localStorage.removeItem(prefix + id),
+  };
+}
+
+/** The list of the visitor's own experiments or audits, and the notice of an error at the foot of a page. */
+
+/** Most tasks that the server is asked about at once. */
+const ASKED_MOST = 500;
+
+/**
+ * Fills the list of the tasks whose tokens this browser stores.
+ * @param {object} parts
+ * @param {Document} parts.document
+ * @param {HTMLElement} parts.root has the address of the list in `data-mine`
+ * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
+ * @param {ReturnType<taskTokens>} parts.tokens
+ * @param {string} parts.noun "experiment" or "audit"
+ */
+export async function listOwn({ document, root, requests, tokens, noun }) {
+  const own = tokens.own().slice(0, ASKED_MOST);
+  const answer = own.length ? await requests.post(root.dataset.mine, { [`${noun}s`]: own }) : { tasks: [], gone: [] };
+  for (const id of answer.gone) tokens.forget(id);
+  setText(required(root, "[data-part=status]"), answer.tasks.length ? "Only this browser has the list; there are no accounts." : `No ${noun}s in this browser yet.`);
+  required(root, "ol[data-part=list]").replaceChildren(
+    ...answer.tasks.map((one) => element(document, "li", {}, [element(document, "a", { href: one.url, text: one.title }), " ", element(document, "span.soft", { text: one.words })])),
+  );
+  found(root, "[data-part=list]")?.toggleAttribute("data-ready", true);
+}
+
+/** @param {HTMLElement} failure @returns {(reason: any) => void} shows an error with its remedy in `failure` */
+export function saying(failure) {
+  return (reason) => {
+    failure.textContent = `${reason.message} ${reason.hint ?? ""}`;
+    failure.hidden = false;
+  };
+}
 
 /** Time between two questions, and while the task is being cancelled, ms. */
 const ASK_EVERY_MS = 700;
