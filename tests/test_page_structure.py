@@ -197,8 +197,8 @@ def test_these_checks_detect_offences() -> None:
         "pages/picker.js:1",
         "model/possible.js:1",
     ]
-    rows = {"render/scrub.js": 'row.type === "snapshot.completed"', "model/marks.js": '"link.cut": () => ""'}
-    assert event_offences(rows) == ["render/scrub.js:1 snapshot.completed"]
+    rows = {"pages/footer.js": 'row.type === "snapshot.completed"', "model/marks.js": '"link.cut": () => ""'}
+    assert event_offences(rows) == ["pages/footer.js:1 snapshot.completed"]
     assert import_offences(graph) == [
         "pages/picker.js imports protocols/emqx/manifest.js",
         "protocols/pulsar/model/cells.js imports protocols/emqx/model/groups.js",

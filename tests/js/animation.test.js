@@ -5,8 +5,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { URL } from "node:url";
 import { BYTES_MAX, checkBytes, checkPixels, FRAMES_MAX, PIXELS_MAX, planOf, planWords } from "../../static/js/model/animation.js";
-import { makeGif } from "../../static/js/render/gif_file.js";
-import { webmOf } from "../../static/js/render/webm_file.js";
+import { makeGif, webmOf } from "../../static/js/render/animation_file.js";
 
 const END_US = 60_000_000;
 const asked = (more = {}) => ({ from: "4", to: "5", speed: 0.5, rate: 10, width: 640, ...more });

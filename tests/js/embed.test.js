@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { embedCode, embedOf, needsCopy } from "../../static/js/model/embed.js";
+import { embedCode, embedOf, needsCopy } from "../../static/js/pages/share.js";
 
 const NOTHING = { controls: false, at_us: null, branch: null, speed: null, plays: false };
 

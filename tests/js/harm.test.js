@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { makeBursts } from "../../static/js/model/bursts.js";
+import { makeBursts } from "../../static/js/pages/lab_view.js";
 import { layTapes } from "../../static/js/protocols/emqx/layout/group_tapes.js";
 import { countsOfFold, foldsOf } from "../../static/js/protocols/emqx/model/groups.js";
 import { groupSecondSentence, groupSentence } from "../../static/js/protocols/emqx/model/group_sentence.js";

@@ -3,7 +3,7 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 
-import { litOf } from "../../static/js/model/lit.js";
+import { litOf } from "../../static/js/pages/lights.js";
 import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
 import { binned, makePassages } from "../../static/js/protocols/pulsar/model/passages.js";
 import { foldSnapshots, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";

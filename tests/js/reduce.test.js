@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { branchesNow } from "../../static/js/model/branches.js";
+import { branchesNow } from "../../static/js/pages/branches.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
 import { cells, cursor, frame, frozen, topic, view, welcome } from "./fixtures/lab.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isThisComputer, sharedOrigin } from "../../static/js/model/shared_origin.js";
+import { isThisComputer, sharedOrigin } from "../../static/js/model/addresses.js";
 
 const at = (origin) => ({ origin, hostname: origin.split("/")[2].split(":")[0] });
 

@@ -1,6 +1,6 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { fragmentOf, placeOf, readingTime, storyPath } from "../../static/js/model/story_address.js";
+import { fragmentOf, placeOf, readingTime, storyPath } from "../../static/js/model/addresses.js";
 
 test("a step of a story survives encoding in the address", () => {
   const place = { failover: 1, kind: "duplicates", producer: "shop & co/#1", number: 53, step: 4 };

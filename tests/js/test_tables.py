@@ -107,7 +107,7 @@ def test_the_page_describes_the_consequence_of_each_command(protocol: str):
     state = {"welcome": welcome, "view": {"clusters": {}}}
     watched = {"clusters": [], "topic": "orders", "subscription": "billing", "target": None}
     said = of_the_page(
-        "model/consequences.js",
+        "pages/faults.js",
         f"{json.dumps(commands)}.map((one) => page.consequencesOf(one, ...{json.dumps([state, watched])}))",
     )
     wrong = [

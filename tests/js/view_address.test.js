@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { searchOf, selectionOf } from "../../static/js/model/view_address.js";
+import { searchOf, selectionOf } from "../../static/js/model/addresses.js";
 import { versionWarning } from "../../static/js/pages/run.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 

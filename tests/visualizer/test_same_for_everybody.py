@@ -157,7 +157,7 @@ import { threadsOf } from "PAGE/protocols/pulsar/layout/threads.js";
 import { sentenceOf } from "PAGE/model/sentence.js";
 import { mirrorOf } from "PAGE/model/mirror.js";
 import { protocolOf } from "PAGE/protocols/table.js";
-import { listedOf } from "PAGE/model/event_window.js";
+import { listedOf } from "PAGE/pages/event_panel.js";
 const plain = (key, value) => (value instanceof Map ? [...value] : value);
 const { welcome, pages, around } = JSON.parse(readFileSync(0, "utf8"));
 const shown = pages.map((texts) => {

@@ -127,7 +127,7 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
         | {"embedded": embedded, "frame_parts": "".join(f" with-{name}" for name in parts)},
     )
     # A page of any site may show it (`labsite.middleware`). It has no controls, or those of a copy of its
-    # reader (`static/js/pages/embed.js`), so that nobody can be made to click on something of value.
+    # reader (`static/js/pages/share.js`), so that nobody can be made to click on something of value.
     page.embeddable = embedded
     return page
 

@@ -3,6 +3,8 @@
  * Playback resumes when the dialog closes. A viewer cannot pause: the figures stay those of the instant at which the dialog was opened.
  */
 
+import { element, required } from "../render/dom.js";
+
 /**
  * @param {Document} document
  * @param {import("../render/dom.js").PageWindow} window
@@ -40,5 +42,27 @@ export function makeDialogs(document, window, { link, getState }) {
       seen = state;
       open()?.dispatchEvent(new window.Event("change"));
     },
+  };
+}
+
+/** A dialog that asks before an action that is hard to undo: a title, a sentence and the choices, the first one focused. */
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root contains the dialog
+ * @returns {(asked: {title: string, words: string, choices: {says: string, act: () => void}[]}) => void} opens it; the last choice is always “Cancel”
+ */
+export function makeQuestion(document, root) {
+  const dialog = required(root, "dialog[data-part=question-dialog]");
+  return function ask({ title, words, choices }) {
+    required(dialog, "[data-part=question-title]").textContent = title;
+    required(dialog, "[data-part=question-words]").textContent = words;
+    const choose = (act) => () => {
+      dialog.close();
+      act();
+    };
+    const buttons = [...choices, { says: "Cancel", act: () => {} }].map(({ says, act }) => element(document, "button", { type: "button", text: says, onclick: choose(act) }));
+    required(dialog, "[data-part=question-choices]").replaceChildren(...buttons);
+    dialog.showModal();
   };
 }

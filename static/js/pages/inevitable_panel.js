@@ -1,11 +1,168 @@
 /** The re-runs that the panel “When inevitable?” shows: starts them on the server, requests the results as they arrive, cancels them. */
 
-import { counted, whole } from "../model/format.js";
-import { answerWords, drawWords, lossWords, queryOf, statusWords } from "../model/inevitable.js";
-import { element, found } from "../render/dom.js";
-import { inevitableChart } from "../render/inevitable_chart.js";
-import { inevitableForm } from "../render/inevitable_form.js";
-import { inevitableTable, pointParts } from "../render/inevitable_table.js";
+import { counted, seconds, whole } from "../model/format.js";
+import { INPUTS, MORE_THAN_MAX, answerWords, drawWords, lossWords, moreWords, percent, pointWords, queryOf, shareWords, statusWords, worstWords } from "../model/inevitable.js";
+import { allOf, element, found, svgNode } from "../render/dom.js";
+import { columnHeads } from "../render/terms.js";
+
+/**
+ * Draws the probability over the instants before a failover: a line with its 95 % interval, a dashed line for losses, and a button for each point.
+ * The row of buttons is one tab stop; the arrow keys move in time.
+ */
+
+const HEIGHT_PX = 190;
+const TOP_PX = 10;
+const BOTTOM_PX = 24;
+const LEFT_PX = 44;
+const RIGHT_PX = 16;
+/** Shortest distance between two labels of the time axis, px. */
+const LABEL_PX = 70;
+
+/**
+ * @param {Document} document
+ * @param {{points: import("../model/inevitable.js").CurvePoint[], more_than: number, from_us: number, to_us: number, now_us: number, width: number, chosen: number | null, onChoose: (at_us: number) => void}} given
+ */
+export function inevitableChart(document, { points, more_than, from_us, to_us, now_us, width, chosen, onChoose }) {
+  const along = (at_us) => LEFT_PX + ((at_us - from_us) / Math.max(1, to_us - from_us)) * (width - LEFT_PX - RIGHT_PX);
+  const up = (millionths) => TOP_PX + (1 - millionths / 1e6) * (HEIGHT_PX - TOP_PX - BOTTOM_PX);
+  const svg = svgNode(document, "svg", { width, height: HEIGHT_PX, viewBox: `0 0 ${width} ${HEIGHT_PX}`, "aria-hidden": "true" });
+  drawAxes(document, svg, { points, along, up, width, to_us, now_us, from_us });
+  const place = (name, part) => points.map((point) => `${along(point.at_us)},${up(point[name][part])}`);
+  svg.append(svgNode(document, "polygon", { class: "interval", points: [...place("more", "high"), ...place("more", "low").reverse()].join(" ") }));
+  if (points.some(({ loss }) => loss.hits > 0)) svg.append(svgNode(document, "polyline", { class: "loss", points: place("loss", "share").join(" ") }));
+  svg.append(svgNode(document, "polyline", { class: "more", points: place("more", "share").join(" ") }));
+  const stop = points.find(({ at_us }) => at_us === chosen) ?? points[0];
+  const buttons = points.map((point) => {
+    const button = element(document, "button.point", {
+      type: "button",
+      tabindex: point === stop ? 0 : -1,
+      "data-at": point.at_us,
+      "aria-pressed": String(point.at_us === chosen),
+      "aria-label": `${pointWords(point, more_than)} Goes to this instant.`,
+      onclick: () => onChoose(point.at_us),
+    });
+    button.style.left = `${along(point.at_us)}px`;
+    button.style.top = `${up(point.more.share)}px`;
+    return button;
+  });
+  const chart = element(document, "div.chart", { role: "group", "aria-label": `Probability of more than ${more_than} duplicates over time; the table below has the figures` }, [svg, ...buttons]);
+  chart.addEventListener("keydown", (event) => walk(event, buttons));
+  return chart;
+}
+
+function drawAxes(document, svg, { points, along, up, width, to_us, now_us, from_us }) {
+  for (const share of [0, 500_000, 1_000_000]) {
+    svg.append(svgNode(document, "line", { class: "grid", x1: LEFT_PX, x2: width - RIGHT_PX, y1: up(share), y2: up(share) }));
+    svg.append(svgNode(document, "text", { x: LEFT_PX - 8, y: up(share) + 4, "text-anchor": "end" }, percent(share)));
+  }
+  let labelled_px = Infinity;
+  for (const { at_us } of [...points].reverse()) {
+    if (labelled_px - along(at_us) < LABEL_PX) continue;
+    labelled_px = along(at_us);
+    svg.append(svgNode(document, "text", { x: labelled_px, y: HEIGHT_PX - 6, "text-anchor": at_us === to_us ? "end" : "middle" }, `${seconds(at_us)} s`));
+  }
+  svg.append(svgNode(document, "line", { class: "failover", x1: along(to_us), x2: along(to_us), y1: TOP_PX, y2: HEIGHT_PX - BOTTOM_PX }));
+  if (now_us >= from_us && now_us <= to_us) svg.append(svgNode(document, "line", { class: "now", x1: along(now_us), x2: along(now_us), y1: TOP_PX, y2: HEIGHT_PX - BOTTOM_PX }));
+}
+
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+function walk(event, buttons) {
+  if (!(event.key in STEPS) && event.key !== "Home" && event.key !== "End") return;
+  event.preventDefault();
+  event.stopPropagation();
+  const at = buttons.indexOf(event.target);
+  const next = event.key === "Home" ? buttons[0] : event.key === "End" ? buttons.at(-1) : buttons[at + STEPS[event.key]];
+  next?.focus();
+}
+
+/** The inputs of the panel “When inevitable?”: duplicates, failover, and how the run is run again. */
+
+/** @param {Document} document @param {{onStart: () => void, onCancel: () => void, onMoreThan: (number: string) => void}} acts */
+export function inevitableForm(document, { onStart, onCancel, onMoreThan }) {
+  const more_than = element(document, "input", { type: "number", name: "more_than", min: 0, max: MORE_THAN_MAX, step: 1, placeholder: "median", "aria-describedby": "more-than-hint" });
+  const numbers = Object.entries(INPUTS).map(([name, { first, least, most }]) => element(document, "input", { type: "number", name, min: least, max: most, step: 1, value: first, required: true }));
+  const arrivals = element(document, "input", { type: "checkbox", name: "arrivals", checked: true });
+  const failure = element(document, "select", { name: "failure" });
+  let answered = false;
+  const which = element(document, "label", { hidden: true }, ["before ", failure]);
+  const run = element(document, "button.action", { type: "submit", text: "Run" });
+  const cancel = element(document, "button", { type: "button", hidden: true, text: "Cancel", onclick: onCancel });
+  const node = element(document, "form", {}, [
+    element(document, "p.first", {}, [element(document, "label", {}, ["More than ", more_than, " duplicates"]), which, run, cancel]),
+    element(document, "p.quiet", { id: "more-than-hint", text: "Without a number: the median of the re-runs from the earliest instant." }),
+    element(document, "details", {}, [
+      element(document, "summary", { text: "How it is run again" }),
+      ...numbers.map((input) => element(document, "label", {}, [input, ` ${INPUTS[input.name].words}`])),
+      element(document, "label", {}, [arrivals, " producers with regular intervals publish at random intervals of the same mean"]),
+    ]),
+  ]);
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    onStart();
+  });
+  const ask = () => more_than.reportValidity() && onMoreThan(more_than.value);
+  more_than.addEventListener("change", ask);
+  more_than.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !answered) return; // another number needs no further run
+    event.preventDefault();
+    ask();
+  });
+  return {
+    node,
+    values: () => ({ failure: failure.value || 0, ...Object.fromEntries(numbers.map(({ name, value }) => [name, value])), arrivals: arrivals.checked ? "poisson" : "as-declared" }),
+    /** @param {any} answer null before the first one @param {boolean} asked whether re-runs were started */
+    show(answer, asked) {
+      answered = Boolean(answer);
+      const running = asked && (!answer || answer.state === "running");
+      run.disabled = running;
+      run.textContent = answer ? "Run again" : "Run";
+      cancel.hidden = !running || !answer;
+      if (answer) more_than.placeholder = String(answer.more_than);
+      offer(document, which, failure, answer?.failures ?? []);
+    },
+  };
+}
+
+/** A choice of the failover, where the run has several. */
+function offer(document, label, select, failures) {
+  label.hidden = failures.length < 2;
+  if (allOf(select, "option").length === failures.length) return;
+  const chosen = select.value;
+  select.replaceChildren(...failures.map(({ at_us, label: words }, at) => element(document, "option", { value: at, selected: String(at) === chosen, text: `${seconds(at_us)} s: ${words}` })));
+}
+
+/** The table of the curve of “When inevitable?”, and what is offered for a chosen point. */
+
+/** @param {Document} document @param {any} answer @param {(at_us: number) => void} onChoose */
+export function inevitableTable(document, { points, more_than }, onChoose) {
+  const rows = points.map((point) =>
+    element(document, "tr", {}, [
+      element(document, "th", { scope: "row" }, [element(document, "button.plain", { type: "button", "aria-label": `Go to ${seconds(point.at_us)} s`, text: `${seconds(point.at_us)} s`, onclick: () => onChoose(point.at_us) })]),
+      element(document, "td", { text: shareWords(point.more) }),
+      element(document, "td", { text: shareWords(point.loss) }),
+      element(document, "td", { text: point.duplicates.map(whole).join(", ") }),
+      element(document, "td", { text: whole(point.runs) }),
+    ]),
+  );
+  const heads = columnHeads(document, [{ name: "instant" }, { name: moreWords(more_than) }, ["a message lost", "lost"], ["least, median, most duplicates", "duplicates"], { name: "re-runs" }]);
+  const head = element(document, "tr", {}, heads);
+  return element(document, "details", { open: true }, [
+    element(document, "summary", { text: "Table of the curve" }),
+    element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of probabilities" }, [element(document, "table", {}, [element(document, "caption", { text: "Probability, with its 95 % interval (Wilson)" }), element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]),
+  ]);
+}
+
+/** @param {Document} document @param {string} base @param {any} answer @param {import("../model/inevitable.js").CurvePoint} point @param {number} branch */
+export function pointParts(document, base, answer, point, branch) {
+  const fields = { key: point.key, at_us: answer.failures[answer.failure].at_us };
+  const open = element(document, "form", { method: "post", action: `${base}variants/`, target: "_blank" }, [
+    ...Object.entries(fields).map(([name, value]) => element(document, "input", { type: "hidden", name, value })),
+    element(document, "button.plain", { type: "submit", text: "open as a lab" }),
+  ]);
+  const beside = element(document, "a", { href: `${base}beside/?left=branch-${branch}&right=${point.key}`, text: "compare with this run" });
+  return [element(document, "p", { text: pointWords(point, answer.more_than) }), element(document, "p", {}, [worstWords(point), " ", open, " ", beside])];
+}
 
 const ASK_EVERY_MS = 500;
 
@@ -79,12 +236,11 @@ export function makeInevitableStudy({ window, requests, base, shown, onChange })
  * The curve and its table grow as the results arrive. A point goes to its instant and offers its worst re-run.
  */
 
-
 const NARROWEST_PX = 280;
 const INTRODUCTION =
   "When was the outcome decided? The run is run again with fresh random draws from instants before the failover; its past stays as it was. The curve is the share of re-runs with more duplicates.";
 
-/** @type {import("./panel_list.js").Panel} */
+/** @type {import("./panels.js").Panel} */
 export const INEVITABLE = { name: "inevitable", title: "When inevitable?", needs: ["peers", "groups"], simulated: true, make };
 
 function make(section, parts) {

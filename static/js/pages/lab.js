@@ -1,7 +1,7 @@
 /** The entry point of the lab page: finds its root element and opens the lab. Tests replace what is passed in here. */
 
 import { found } from "../render/dom.js";
-import { ownCopyFirst } from "./embed.js";
+import { ownCopyFirst } from "./share.js";
 import { openLab } from "./lab_page.js";
 
 const root = found(document, "[data-lab-id]");

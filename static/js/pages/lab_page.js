@@ -12,12 +12,12 @@ import { makeRequests } from "../wire/http.js";
 import { ownerToken } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
 import { reduce } from "../model/reduce.js";
-import { selectionOf } from "../model/view_address.js";
+import { selectionOf } from "../model/addresses.js";
 import { whatIsWatched } from "../model/watched.js";
 import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
 import { makeLoop } from "../playback/loop.js";
 import { makeLabLink } from "../transport/lab_link.js";
-import { usesStoredKeys } from "./embed.js";
+import { usesStoredKeys } from "./share.js";
 import { makeView } from "./lab_view.js";
 import { makePlayed } from "../model/played.js";
 

@@ -1,39 +1,234 @@
 /** Assembles the parts of the lab page: which are updated with a state, in which order, and the effect of clicks. */
 
 import { makeCurveWindow } from "../model/curve_window.js";
-import { makeBursts } from "../model/bursts.js";
 import { makeLandmarks } from "../model/landmarks.js";
 import { wordsOfRow } from "../model/row_words.js";
-import { protocolOf } from "../protocols/table.js";
-import { required } from "../render/dom.js";
-import { makeInspector } from "../render/inspector.js";
-import { makeLegend } from "../render/legend.js";
-import { makeMirror } from "../render/mirror.js";
-import { makeNotices } from "../render/notices.js";
-import { makeSentence } from "../render/sentence.js";
-import { makeControls } from "../transport/controls.js";
-import { makeQuestion } from "../transport/question_dialog.js";
-import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
 import { makeAppearance } from "./appearance.js";
-import { makeBeginning } from "./beginning.js";
+import { makeBeginning, makeNotices, makeStates } from "./notices.js";
 import { makeBranches } from "./branches.js";
-import { makeChoices } from "./choices.js";
-import { makeDialogs } from "./dialogs.js";
-import { showAsAsked } from "./embed.js";
+import { makeDialogs, makeQuestion } from "./dialogs.js";
+import { showAsAsked } from "./share.js";
 import { makeEventPanel } from "./event_panel.js";
 import { makeFaults } from "./faults.js";
 import { makeFooter } from "./footer.js";
 import { makeHeader } from "./header.js";
 import { makeLights } from "./lights.js";
-import { PANELS } from "./panel_list.js";
-import { makePanels, TIME } from "./panels.js";
+import { PANELS, TIME, makePanels, makeQuestionButtons } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
 import { makePresenting } from "./presenting.js";
-import { makeProtocolView } from "./protocol_view.js";
-import { makeStates } from "./states.js";
-import { makeQuestionButtons } from "./question_buttons.js";
-import { makeStoryPlayer } from "./story_player.js";
+import { makeStoryPlayer } from "./story.js";
 import { makeTourPlayer } from "./tour_player.js";
+import { PROTOCOLS, protocolOf } from "../protocols/table.js";
+import { element, required } from "../render/dom.js";
+import { makeInspector } from "../render/inspector.js";
+import { makeLegend } from "../render/legend.js";
+import { makeMirror } from "../render/mirror.js";
+import { makeSentence } from "../render/sentence.js";
+import { makeControls } from "../transport/controls.js";
+import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
+
+/**
+ * When duplicates were delivered, by cause, for the time axes of any protocol.
+ * The whole branch is counted by the server (`why-duplicates.json`), so marks stay when the viewer goes back. It is requested only
+ * when the figures of the view show duplicates that the answer does not have, or when the branch was run beyond the instant shown.
+ */
+
+/** Shortest time between two requests during playback, ms: counting takes a while. */
+const ASK_EVERY_MS = 3000;
+/** Number of rows above which nothing is counted during playback, because playback would wait. */
+const PLAYED_ROWS = 200_000;
+
+/** @typedef {{from_us: number, until_us: number, cause: string, count: number}} Burst */
+
+/** @returns {number} the duplicates so far of all failovers and groups of the view */
+function duplicatesOf({ failovers = [], groups = {} }) {
+  const of_groups = Object.values(groups).reduce((sum, { figures }) => sum + (figures?.duplicates ?? 0), 0);
+  return failovers.reduce((sum, { duplicates }) => sum + (duplicates ?? 0), of_groups);
+}
+
+/** @param {{get: (path: string) => Promise<object>, base: string, onAnswer: () => void}} parts */
+export function makeBursts({ get, base, onAnswer }) {
+  let held = { branch: null, counted_to_us: 0, cases: [] };
+  let asking = false;
+  let asked_ms = -Infinity;
+  let asked = "";
+  let version = 0;
+
+  function ask() {
+    asking = true;
+    get(`${base}why-duplicates.json`)
+      .then(({ branch, counted_to_us, failovers, shared }) => {
+        held = { branch, counted_to_us, cases: [...failovers, ...shared] };
+        version += 1;
+      })
+      .catch((reason) => console.info(`The time axes have no marks of duplicates: ${reason.message}`))
+      .finally(() => {
+        asking = false;
+        onAnswer();
+      });
+  }
+
+  /** Whether the answer held lacks something of the branch. */
+  function lacks({ view, at_us }) {
+    if (at_us < view.furthest_us) return held.branch !== view.branch || held.counted_to_us !== view.furthest_us;
+    const counted = held.branch === view.branch ? held.cases.flatMap(({ bursts }) => bursts) : [];
+    return duplicatesOf(view) !== counted.filter(({ until_us }) => until_us <= at_us).reduce((sum, { count }) => sum + count, 0);
+  }
+
+  return {
+    /** Increases with each answer, so that a picture can detect that it must be redrawn. */
+    version: () => version,
+    /** @returns {Burst[]} of what is shown, ascending, with those of the branch after the instant shown */
+    of(state, watched, wall_ms) {
+      const { branch, seq, furthest_us } = state.view;
+      const key = [branch, state.epoch, state.at_us, furthest_us].join("|");
+      const due = !state.playing || (wall_ms - asked_ms >= ASK_EVERY_MS && seq < PLAYED_ROWS);
+      if (due && !asking && asked !== key && lacks(state)) {
+        [asked, asked_ms] = [key, wall_ms];
+        ask();
+      }
+      const name = watched.group ?? watched.subscription;
+      return held.branch === branch ? held.cases.filter((one) => (one.group ?? one.subscription) === name).flatMap(({ bursts }) => bursts) : [];
+    },
+  };
+}
+
+/** The selectors of what to show: topic or partition, subscription, group. Hidden when there is nothing to choose. */
+
+export function makeChoices(document, root, { choose }) {
+  const boxes = {
+    topic: required(root, "[data-choice=topic]"),
+    subscription: required(root, "[data-choice=subscription]"),
+    group: required(root, "[data-choice=group]"),
+  };
+  const shown = {};
+  for (const [name, box] of Object.entries(boxes)) {
+    const select = box.querySelector("select");
+    select.addEventListener("change", () => {
+      choose({ [name]: select.value });
+    });
+  }
+
+  function fill(name, options, value) {
+    const key = JSON.stringify([options, value]);
+    if (shown[name] === key) return;
+    shown[name] = key;
+    const select = boxes[name].querySelector("select");
+    boxes[name].hidden = options.length < 2;
+    select.replaceChildren(...options.map(([one, text]) => element(document, "option", { value: one, text })));
+    select.value = String(value);
+  }
+
+  return {
+    update(state, watched) {
+      const offered = protocolOf(state).choices(state, watched);
+      for (const name of Object.keys(boxes)) fill(name, (offered[name] ?? []).map((one) => [one, one]), watched[name]);
+    },
+  };
+}
+
+/**
+ * The part of the lab page that a protocol provides: its main picture and what belongs to it.
+ * The views of all protocols are made with the page, because their buttons are in the template. The view of the lab's protocol is shown.
+ *
+ * @typedef {object} Tools what a protocol's view receives
+ * @property {Document} document
+ * @property {HTMLElement} root
+ * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link play, seek, seekSeq, command
+ * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
+ * @property {string} base path of the lab, ending in "/"
+ * @property {() => any} getState the LabState, with what the protocol folds from frames
+ * @property {() => object} getWatched
+ * @property {(selection: object) => void} choose sets what is shown
+ * @property {() => void} wake requests one more drawing
+ * @property {() => void} redraw requests that everything is redrawn
+ * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
+ * @property {(producer: string, number: number) => void} follow sets the step filter to one message
+ * @property {(row: object) => Array<string | object>} wordsOfRow
+ * @property {ReturnType<import("./lights.js").makeLights>} lights
+ * @property {ReturnType<import("../render/inspector.js").makeInspector>} inspector
+ * @property {ReturnType<import("./faults.js").makeFaults>["menus"]} menus
+ */
+/** @typedef {import("../render/time_section.js").TimeAxis} TimeAxis */
+/**
+ * @typedef {object} ProtocolView
+ * @property {Object<string, () => void>} acts actions of keys in the main picture
+ * @property {Object<string, () => void>} [time_acts] actions of keys in the time diagram, for protocols with one
+ * @property {(theme: object, watched: object) => object} [themeOf] the page's theme with the hues for what is shown
+ * @property {(state: object, watched: object, theme: object, ratio: number) => boolean} [updateAbove] updates what is above the picture; true when its height changed
+ * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null, chosen?: import("../render/marks.js").Chosen | null) => void} update draws the static part; `chosen`: the mark that the legend highlights
+ * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number, chosen?: import("../render/marks.js").Chosen | null) => boolean} animate draws the moving part; true while anything moves
+ * @property {(state: object, watched: object, theme: object, given: object) => void} [updateTime] updates the time panel
+ * @property {() => TimeAxis} [timeAxis] the axis that the time panel would have
+ * @property {(axis: TimeAxis) => void} [shareTimeAxis] the time panel has this axis, which it shares with that of another run
+ * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide updates the tables beside the picture
+ * @property {() => void} redraw
+ * @property {(state: object) => object[]} [older] messages for the reducer, made from data that the picture has requested
+ * @property {(state: object) => boolean} [isLoading] whether the picture still requests data that it needs
+ * @property {() => void} [forgetBranch] drops the requested data of another branch
+ * @property {() => void} failOver
+ * @property {(look: object) => void} look shows the thing of a menu item in the inspector
+ * @property {(row: object) => {says: string, act: () => void}[]} [actsOfRow] actions that are offered for a row of the list
+ * @property {Predictions} [predictions] for protocols with positions in a log
+ * @property {(shown: Explained | null) => void} [explain] how a tour has the picture shown, for protocols with positions in a log; null: as without a tour
+ */
+/**
+ * @typedef {object} Explained
+ * @property {{text: string, cluster: string, position: string, at_us: number} | null} [note] sentence beside an entry, from an instant on; the present one if absent
+ * @property {boolean} large whether messages are drawn large while there are few: there is room for it while most of the page is hidden
+ * @property {boolean} forecast whether messages that would be duplicates are marked
+ */
+/** @typedef {{cluster: string, choose: (position: string) => void}} Asked a question that a click in the lane of a cluster answers */
+/**
+ * @typedef {object} Predictions how the viewer chooses a position in a log
+ * @property {(asked: Asked | null) => void} ask clicks choose a position until it is called with null
+ * @property {(mark: {cluster: string, position: string} | null) => void} show marks a position in the picture
+ * @property {(cluster: string, position: string, by: number) => string} beside the position some messages further
+ * @property {(cluster: string, position: string) => string} words what a position covers, "" for none
+ * @property {(cluster: string, one: string, other: string) => boolean} same whether two positions cover the same messages
+ */
+
+/** @param {Tools} tools */
+export function makeProtocolView(tools) {
+  const { root, getState } = tools;
+  const views = new Map(PROTOCOLS.map((protocol) => [protocol, protocol.makeView(tools)]));
+  const now = () => views.get(protocolOf(getState()));
+  const merged = (kind) => Object.fromEntries([...views.values()].flatMap((view) => Object.keys(view[kind] ?? {})).map((name) => [name, () => now()?.[kind]?.[name]?.()]));
+  return {
+    acts: merged("acts"),
+    time_acts: merged("time_acts"),
+    themeOf: (theme, watched) => now().themeOf?.(theme, watched) ?? theme,
+    /** @type {ProtocolView["updateAbove"]} */
+    updateAbove: (...given) => now().updateAbove?.(...given) ?? false,
+    /** @type {ProtocolView["update"]} */
+    update(state, ...given) {
+      const shown = protocolOf(state);
+      for (const protocol of PROTOCOLS) if (protocol.page_class) root.classList.toggle(protocol.page_class, protocol === shown);
+      now().update(state, ...given);
+    },
+    /** @type {ProtocolView["animate"]} */
+    animate: (...given) => now().animate(...given),
+    /** @type {ProtocolView["updateTime"]} */
+    updateTime: (...given) => now().updateTime?.(...given),
+    /** @returns {TimeAxis | undefined} */
+    timeAxis: () => now()?.timeAxis?.(),
+    /** @param {TimeAxis} axis */
+    shareTimeAxis: (axis) => now()?.shareTimeAxis?.(axis),
+    /** @type {ProtocolView["updateSide"]} */
+    updateSide: (...given) => now().updateSide(...given),
+    redraw: () => views.forEach((view) => view.redraw()),
+    older: (state) => now()?.older?.(state) ?? [],
+    /** @type {(state: object) => boolean} */
+    isLoading: (state) => now()?.isLoading?.(state) ?? false,
+    forgetBranch: () => views.forEach((view) => view.forgetBranch?.()),
+    failOver: () => now()?.failOver(),
+    look: (look) => now().look(look),
+    predictions: () => now()?.predictions ?? null,
+    /** @type {ProtocolView["explain"]} */
+    explain: (shown) => now()?.explain?.(shown),
+    actsOfRow: (row) => now().actsOfRow?.(row) ?? [],
+  };
+}
 
 /** Shortest time between two measurements of the page's heights during playback, ms of the wall clock: each forces a layout. */
 const MEASURE_EVERY_MS = 250;

@@ -3,7 +3,8 @@
  * A panel is made when it is first shown and receives the state only while it is shown. `?panel=name` opens the page with that panel.
  */
 
-import { element, required } from "../render/dom.js";
+import { PROTOCOLS, protocolOf } from "../protocols/table.js";
+import { element, required, setText } from "../render/dom.js";
 
 export const TIME = "time";
 
@@ -19,7 +20,7 @@ export const TIME = "time";
  * @property {() => any} getWatched topic, subscription, subject, target, clusters
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
  * @property {() => void} wake requests one more drawing
- * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story plays a message's story in the footer
+ * @property {ReturnType<import("./story.js").makeStoryPlayer>} story plays a message's story in the footer
  * @property {ReturnType<import("./lights.js").makeLights>} lights highlights the causal cone of a row
  * @property {() => any} plotly the library, undefined until it is loaded
  */
@@ -29,13 +30,13 @@ export const TIME = "time";
  * @typedef {object} Tab
  * @property {HTMLElement} tab
  * @property {HTMLElement} section
- * @property {import("./panel_list.js").Panel} [panel] none for “Time”
- * @property {import("./panel_list.js").PanelView | null} view made when the panel is first shown
+ * @property {Panel} [panel] none for “Time”
+ * @property {PanelView | null} view made when the panel is first shown
  */
 
 /**
  * @param {HTMLElement} root
- * @param {import("./panel_list.js").Panel[]} panels
+ * @param {Panel[]} panels
  * @param {PanelParts} parts
  * @param {() => void} onShow called when another tab is shown
  */
@@ -100,7 +101,7 @@ export function makePanels(root, panels, parts, onShow) {
   };
 }
 
-/** The strip of tabs and the panels' sections, as elements. @param {import("./panel_list.js").Panel[]} panels */
+/** The strip of tabs and the panels' sections, as elements. @param {Panel[]} panels */
 function makeTabs(document, root, panels) {
   const strip = required(root, "[data-part=tabs]");
   const home = required(root, "[data-part=panels]");
@@ -141,11 +142,64 @@ function makeTabs(document, root, panels) {
     /** Hides the tabs of which the lab has nothing, except the requested one. @returns {string | undefined} the panel of the lab's family */
     offer({ names: kinds, family, recorded }, asked) {
       const named = { ...kinds, peers: (kinds.clusters ?? []).slice(1) };
-      /** @param {import("./panel_list.js").Panel} panel */
+      /** @param {Panel} panel */
       const serves = ({ needs, simulated }) => !(recorded && simulated) && (!needs || [needs].flat().some((kind) => named[kind]?.length > 0));
       for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && (panel.name !== asked || Boolean(recorded));
       held.get(TIME).tab.hidden = named.peers.length === 0 && !(kinds.groups?.length > 0); // it shows messages between clusters and the cost of a failover, or the leaders of a group: a single cluster has neither
       return panels.find((panel) => panel.family === family && serves(panel))?.name;
+    },
+  };
+}
+
+/** The list of panels of all protocols. */
+
+/**
+ * The panels below the logs beside “Time”, in the order of their tabs: those of each protocol. A panel that several protocols
+ * have is listed once. To add one, put it in its protocol's manifest; the recipe in CONTRIBUTING.md explains what a panel is.
+ *
+ * @typedef {object} Panel
+ * @property {string} name in addresses (`?panel=name`) and tests, words with hyphens
+ * @property {string} title on the tab
+ * @property {string} [family] of scenarios that it belongs to: there it is the first panel
+ * @property {string | string[]} [needs] kinds of names of which the lab must have at least one, such as `tenants`; without any there is no tab unless the address names the panel;
+ *   `peers` are the clusters other than the first
+ * @property {boolean} [simulated] whether it needs a simulated run: a recorded one has no such tab
+ * @property {(section: HTMLElement, parts: PanelParts) => PanelView} make called once, when it is first shown
+ */
+/**
+ * @typedef {object} PanelView
+ * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number, now_us: number, lit: object | null, landmarks: object, loading: boolean}) => void} update
+ *   called after each frame or change while the panel is shown, never while it is not
+ * @property {Object<string, () => void>} [acts] actions of the keys of the time diagram while the panel is shown
+ * @property {() => void} [copy] copies the panel's text, for panels with a text to copy
+ */
+
+/** @type {Panel[]} */
+export const PANELS = [...new Set(PROTOCOLS.flatMap(({ panels }) => panels))];
+
+/**
+ * The questions under the sentence: why messages were duplicated or lost, and what would have helped.
+ * The first is shown once there are some, the second after a failover. Each opens the panel that answers it.
+ */
+
+/** @param {HTMLElement} root @param {ReturnType<makePanels>} panels */
+export function makeQuestionButtons(root, panels) {
+  const line = required(root, "[data-part=questions]");
+  const why = required(line, "[data-act=why-duplicates]");
+  for (const [act, name] of Object.entries({ "why-duplicates": "why-duplicates", "what-helps": "what-if" })) {
+    required(line, `[data-act=${act}]`).addEventListener("click", () => {
+      panels.show(name);
+      const panel = required(root, `#panel-${name}`);
+      panel.scrollIntoView({ block: "nearest" });
+      panel.focus({ preventScroll: true });
+    });
+  }
+  return {
+    update(state, watched) {
+      const { question, shown } = protocolOf(state).ask(state, watched);
+      if (question) setText(why, question);
+      why.hidden = !question;
+      if (line.hidden !== !shown) line.hidden = !shown;
     },
   };
 }

@@ -2,12 +2,10 @@
 
 import { counted } from "../model/format.js";
 import { barWords, changedFields, plainItem, presentedLab, roleOf, spokenCode } from "../model/presentation.js";
-import { sharedOrigin } from "../model/shared_origin.js";
-import { searchOf } from "../model/view_address.js";
-import { makePageName } from "./page_name.js";
+import { searchOf, sharedOrigin } from "../model/addresses.js";
+import { keepToken, makePageName } from "../wire/token.js";
 import { showLocalOnly } from "./share.js";
 import { required, setText } from "../render/dom.js";
-import { keepToken } from "../wire/token.js";
 
 /**
  * @param {PresentingParts} parts

@@ -1,14 +1,75 @@
 /** The embed code in the dialog that shares a lab, with what the frame shows. */
 
 import { RATES, SPEEDS, WIDTHS_PX, planOf, planWords } from "../model/animation.js";
-import { embedCode } from "../model/embed.js";
 import { bytes, seconds } from "../model/format.js";
-import { LOCAL_ONLY, sharedOrigin } from "../model/shared_origin.js";
-import { searchOf } from "../model/view_address.js";
+import { LOCAL_ONLY, searchOf, sharedOrigin } from "../model/addresses.js";
 import { allOf, element, required, setText } from "../render/dom.js";
 import { speedText } from "../transport/speeds.js";
+import { makeRequests } from "../wire/http.js";
 import { LONGEST_LINK, fragmentOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
+
+/**
+ * A lab in a frame of another page: what the parameters of its address ask for, and the code that a page's author copies. Pure.
+ *
+ * @typedef {object} Embed
+ * @property {boolean} controls whether the time controls are shown
+ * @property {number | null} at_us
+ * @property {number | null} branch
+ * @property {number | null} speed simulated seconds per second
+ * @property {boolean} plays whether it plays at once
+ */
+
+const SLOWEST = 0.0001;
+const FASTEST = 1000;
+/** The latest instant that a lab may be asked for, s. */
+const LATEST_S = 1e9;
+const HEIGHT_PX = 560;
+
+/** @param {string} search the query of a frame's address @returns {Embed} parameters that are out of bounds are left out */
+export function embedOf(search) {
+  const given = new URLSearchParams(search);
+  const at_s = numberIn(given.get("at"), 0, LATEST_S);
+  const branch = numberIn(given.get("branch"), 0, 1e6);
+  return {
+    controls: isOn(given.get("controls")),
+    at_us: at_s === null ? null : Math.round(at_s * 1e6),
+    branch: branch !== null && Number.isInteger(branch) ? branch : null,
+    speed: numberIn(given.get("speed"), SLOWEST, FASTEST),
+    plays: isOn(given.get("play")),
+  };
+}
+
+const isOn = (text) => text !== null && text !== "" && text !== "0";
+
+function numberIn(text, lowest, highest) {
+  if (text === null || !/^\d{1,10}(\.\d{1,6})?$/.test(text)) return null;
+  const number = Number(text);
+  return number >= lowest && number <= highest ? number : null;
+}
+
+/** Whether the frame shows a copy of the lab: the lab's own instant is the same for everybody. @param {Embed} embed */
+export const needsCopy = ({ controls, at_us, branch, speed, plays }) => controls || plays || at_us !== null || branch !== null || speed !== null;
+
+/**
+ * The code that shows the lab in a page.
+ * @param {string} address of the lab
+ * @param {{title: string, search: string, at_us: number, branch: number, speed: number}} now search: panel and choices, "?panel=…"
+ * @param {{instant: boolean, panel: boolean, controls: boolean, theme: string}} wanted theme: "" for the reader's own
+ */
+export function embedCode(address, { title, search, at_us, branch, speed }, { instant, panel, controls, theme }) {
+  const query = new URLSearchParams(search);
+  if (!panel) query.delete("panel");
+  const more = {
+    embed: "1",
+    ...(instant ? { at: String(at_us / 1e6), ...(branch ? { branch: String(branch) } : {}) } : {}),
+    ...(controls ? { controls: "1", ...(speed === 1 ? {} : { speed: String(speed) }) } : {}),
+    ...(theme ? { theme } : {}),
+  };
+  for (const [name, value] of Object.entries(more)) query.set(name, value);
+  const attribute = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  return `<iframe src="${attribute(`${address}?${query}`)}" title="${attribute(title)}" width="100%" height="${HEIGHT_PX}" loading="lazy"></iframe>`;
+}
 
 /** @param {HTMLElement} dialog @param {{link: string, getState: () => import("../model/state.js").LabState, getView: () => {panel: string, selection: object}}} parts link: the address of the lab */
 export function makeEmbedField(dialog, { link, getState, getView }) {
@@ -28,7 +89,6 @@ export function makeEmbedField(dialog, { link, getState, getView }) {
 }
 
 /** The pictures in the dialog that shares a lab. The script that makes them is loaded when the first one is wanted. */
-
 
 /**
  * @param {HTMLElement} root
@@ -63,7 +123,6 @@ export function makeSharePictures(root, dialog, parts, tell) {
  * The part of the share dialog that makes an animation: a form, and while frames are made a bar with progress and Cancel.
  * The dialog closes meanwhile, so that the page can be used.
  */
-
 
 /** The range that the form first shows ends at the instant shown and has this length, µs. */
 const RANGE_US = 4_000_000;
@@ -179,7 +238,6 @@ function makeBar(root, window) {
  * The token is in the fragment of the owner's link, the run in that of its link. Browsers never send a fragment.
  */
 
-
 const COPIED = {
   "owner-link": "The owner's link is copied. Treat it like a password.",
   "viewer-link": "The viewer's link is copied.",
@@ -267,4 +325,77 @@ function makeRunLink(root, dialog, { origin, requests, base, getView, say }) {
       }
     },
   };
+}
+
+/**
+ * A lab in a frame of another page. Without parameters it shows the lab live, as a viewer's page does. With an instant, a branch, a speed or
+ * controls it shows a copy of the reader's own, so that readers affect neither the lab nor each other.
+ * Keys that this browser stores are not used in a frame of another site: the page around it could make its reader click.
+ */
+
+const KEY = "failover-lab.embed.";
+
+/**
+ * @param {{root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} parts
+ * @returns {Promise<boolean>} false when the frame goes on to the reader's copy, so that nothing is to be opened here
+ */
+export async function ownCopyFirst({ root, window, fetcher }) {
+  const embed = embedOf(window.location.search);
+  if (!root.classList.contains("embedded") || !needsCopy(embed) || hasToken(window)) return true;
+  const key = `${KEY}${root.dataset.labId}${window.location.search}`;
+  const requests = makeRequests(fetcher, "");
+  try {
+    const made = read(window, key) ?? (await requests.post(`${root.dataset.apiBase}copy/`, embed.at_us === null || embed.branch !== null ? {} : { at_us: embed.at_us }));
+    store(window, key, made);
+    window.location.replace(`${made.url}${window.location.search}#token=${made.token}`);
+    return false;
+  } catch (reason) {
+    console.info(`The lab is shown live, because no copy could be made: ${reason.message}`);
+    return true;
+  }
+}
+
+const hasToken = (window) => new URLSearchParams(window.location.hash.slice(1)).has("token");
+
+/** Whether the page may use the keys that this browser stores: not in a frame of another site. @param {HTMLElement} root @param {Window} window */
+export const usesStoredKeys = (root, window) => !root.classList.contains("embedded") || (isFramedHere(window) && !needsCopy(embedOf(window.location.search)));
+
+/** Whether the page around the frame, if there is one, is of this site. */
+function isFramedHere(window) {
+  try {
+    return window.parent.location.origin === window.location.origin;
+  } catch {
+    return false; // a browser does not tell the address of another site's page
+  }
+}
+
+/**
+ * Brings the reader's copy to what its address asks for; called once, when the server has confirmed the key.
+ * @param {HTMLElement} root
+ * @param {Window} window
+ * @param {ReturnType<import("../transport/lab_link.js").makeLabLink>} link
+ */
+export function showAsAsked(root, window, link) {
+  const embed = embedOf(window.location.search);
+  if (!root.classList.contains("embedded") || !needsCopy(embed) || !hasToken(window)) return;
+  if (embed.branch !== null) link.branch(embed.branch);
+  if (embed.at_us !== null) link.seek(embed.at_us);
+  if (embed.speed !== null) link.speed(embed.speed);
+  if (embed.plays) link.play(embed.speed ?? 1);
+}
+
+function read(window, key) {
+  try {
+    return JSON.parse(window.sessionStorage.getItem(key));
+  } catch {
+    return null;
+  }
+}
+
+function store(window, key, made) {
+  try {
+    window.sessionStorage.setItem(key, JSON.stringify(made));
+  } catch (reason) {
+    console.info(`A reload makes another copy: ${reason.message}`);
+  }
 }

@@ -1,18 +1,219 @@
 /** The bar of a guided tour in the footer: title, text, place in the tour, and the question of a step. */
 
+import { counted } from "../model/format.js";
 import { noteToured } from "../model/played.js";
-import { PAGE_PARTS, cutAtTerms, judged, partsOf, partsShown, progressOf, readGuess, tourFragment, tourPlaceOf } from "../model/tour.js";
-import { makePageName } from "./page_name.js";
-import { makeTourClass, makeTourFollowing } from "./tour_following.js";
+import { PAGE_PARTS, cutAtTerms, histogramOf, judged, partsOf, partsShown, progressOf, readGuess, tourFragment, tourPlaceOf } from "../model/tour.js";
+import { keepToken, makePageName } from "../wire/token.js";
 import { allOf, element, required, setText } from "../render/dom.js";
 import { termLink } from "../render/terms.js";
-import { keepToken } from "../wire/token.js";
+
+/** The predictions of a class at a step of a tour: their number, and a histogram once the presenter reveals it. No name is sent. */
+
+/**
+ * @typedef {object} Step the step that is shown
+ * @property {import("../model/tour.js").TourStep[]} steps
+ * @property {number} at from 0
+ * @property {import("../model/tour.js").Judge} judge
+ */
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} bar of the tour
+ * @param {{reveal: (step: number) => void, onRoom: () => void}} on reveal: shows the predictions of a step, from 1
+ */
+export function makeTourClass(document, bar, on) {
+  const box = required(bar, "[data-part=tour-class]");
+  const [words, chart] = ["words", "chart"].map((part) => required(box, `[data-part=tour-class-${part}]`));
+  const button = required(box, "button[data-act=tour-class-show]");
+  /** @type {{presentation: import("../model/presentation.js").Presentation, role: string, drawn: string}} */
+  const held = { presentation: { code: null }, role: "none", drawn: "" };
+  button.addEventListener("click", () => held.presentation.predictions && on.reveal(held.presentation.predictions.step));
+
+  /** @param {Step} step */
+  function draw({ steps, at, judge }) {
+    const { predictions, followers = 0 } = held.presentation;
+    const ask = predictions && (predictions.step === at + 1 || predictions.step === at) ? (steps[predictions.step - 1]?.ask ?? null) : null;
+    const answered = predictions?.step === at;
+    const found = ask && predictions.counts ? histogramOf(ask, predictions.counts, judge, answered) : null;
+    const others = found ? found.others + predictions.others : 0;
+    const hidden = !ask || (answered && predictions.answers === 0);
+    const key = JSON.stringify([hidden, held.role, predictions?.answers, followers, found, answered]);
+    if (key === held.drawn) return;
+    held.drawn = key;
+    box.hidden = hidden;
+    on.onRoom();
+    if (hidden) return;
+    setText(words, wordsOf(predictions.answers, followers, found, others, ask.unit));
+    button.hidden = held.role !== "presenter" || found !== null || predictions.answers === 0;
+    chart.hidden = found === null;
+    chart.replaceChildren(...(found ? barsOf(document, found.bars) : []));
+  }
+
+  return {
+    /** @param {import("../model/presentation.js").Presentation} presentation @param {string} role */
+    take: (presentation, role) => Object.assign(held, { presentation, role }),
+    draw,
+    close() {
+      box.hidden = true;
+      held.drawn = "";
+    },
+  };
+}
+
+function wordsOf(answers, followers, found, others, unit) {
+  if (!found) return `${answers} of ${counted(followers, "follower")} predicted.`;
+  return `${counted(answers, "prediction")} of the class${unit ? `, in ${unit}` : ""}${others ? `; ${others} more are not shown` : ""}`;
+}
+
+/** @param {Document} document @param {import("../model/tour.js").Bar[]} bars */
+function barsOf(document, bars) {
+  const most = Math.max(1, ...bars.map(({ count }) => count));
+  return bars.map(({ label, count, right }) => {
+    const bar = element(document, "span.class-bar", { "aria-hidden": "true" });
+    bar.style.height = `${Math.round((count / most) * 100)}%`;
+    const says = `${label}: ${counted(count, "prediction")}${right ? ", as in this run" : ""}`;
+    return element(document, right ? "li.right" : "li", { "aria-label": says }, [element(document, "span.class-room", {}, [element(document, "b", { text: String(count) }), bar]), element(document, "span.class-label", { text: right ? `✓ ${label}` : label })]);
+  });
+}
+
+/** The tour's bar on the page of a follower: the presenter's step, and the learner's own predictions. The lab is not touched. */
+
+/**
+ * @typedef {object} FollowingParts
+ * @property {HTMLElement} root
+ * @property {HTMLElement} bar
+ * @property {ReturnType<makeTourBar>} view
+ * @property {() => Promise<{steps: import("../model/tour.js").TourStep[], title: string} | null>} fetchTour
+ * @property {() => void} onRoom called when the bar appeared or disappeared
+ * @property {() => import("./lab_view.js").Predictions | null} predictions of the protocol's picture
+ * @property {(step: number, guess: string) => void} send sends a prediction to the presenter's room
+ * @property {() => void} uncover scrolls the newest end of the logs into view
+ */
+/**
+ * @typedef {object} Followed the tour that is followed
+ * @property {import("../model/tour.js").TourStep[]} steps
+ * @property {number} at the step shown, from 0
+ * @property {boolean} asked whether its question is shown
+ */
+
+/** @param {FollowingParts} parts */
+export function makeTourFollowing(parts) {
+  const { view } = parts;
+  /** @type {{parts: FollowingParts, open: Followed | null, guesses: Map<number, string | null>, covered: boolean, wanted: {step: number, asks: boolean} | null, asking: boolean}} guesses: predictions by step, also while the presenter reloads; covered: the sheet may cover the newest end of the logs, which the next drawing moves into view; wanted: the presenter's step, while the tour is requested */
+  const held = { parts, open: null, guesses: new Map(), covered: false, wanted: null, asking: false };
+  return {
+    /** Shows the presenter's step, or none. @param {{step: number, asks: boolean} | null} place */
+    follow(place) {
+      held.wanted = place;
+      if (place === null) close(held);
+      else if (held.open) show(held, place);
+      else open(held);
+    },
+    isOpen: () => held.open !== null,
+    /** Keeps a prediction. @param {string} typed */
+    answer(typed) {
+      if (!held.open) return;
+      const { guess, problem } = readGuess(held.open.steps[held.open.at].ask.kind, typed);
+      view.refuse(problem);
+      if (problem || guess === null) return;
+      keep(held, guess);
+      view.say(`Your prediction: ${guess}.`, "Next");
+    },
+    /** The run's figure, when more of the run is known. */
+    update() {
+      if (!held.open) return;
+      view.reveal(answerBefore(held));
+      if (held.covered) parts.uncover();
+      held.covered = false;
+    },
+    /** Sends the prediction of the present step again, after the connection was lost. */
+    resend() {
+      const guess = held.open && held.guesses.get(held.open.at);
+      if (guess && held.open.asked) parts.send(held.open.at + 1, guess);
+    },
+    /** @returns {{steps: import("../model/tour.js").TourStep[], at: number} | null} */
+    place: () => held.open,
+  };
+}
+
+async function open(held) {
+  if (held.asking) return;
+  const { root, bar, view, fetchTour, onRoom } = held.parts;
+  held.asking = true;
+  const tour = await fetchTour();
+  held.asking = false;
+  if (!tour || held.wanted === null) return;
+  held.open = { steps: tour.steps, at: -1, asked: false };
+  view.begin(tour);
+  bar.hidden = false;
+  bar.classList.add("following");
+  root.classList.add("telling", "touring");
+  show(held, held.wanted);
+  onRoom();
+}
+
+function show(held, { step, asks }) {
+  const { open, guesses, parts } = held;
+  const { view } = parts;
+  const at = Math.min(step, open.steps.length) - 1;
+  if (at !== open.at) {
+    keepTyped(held);
+    Object.assign(open, { at, asked: false });
+    view.ask(null, null);
+    markGuess(held);
+    view.show(open.steps, at, answerBefore(held));
+    view.say("", "Next");
+  }
+  const { ask } = open.steps[at];
+  if (!ask || !asks || open.asked) return;
+  open.asked = true;
+  view.ask(ask, guesses.get(at), parts.predictions());
+  parts.onRoom(); // the question takes room from the picture
+  held.covered = true;
+}
+
+/** The answer to the question of the step before, judged as on the presenter's page. */
+function answerBefore({ open, guesses, parts }) {
+  return open.at > 0 ? judged(open.steps[open.at - 1].ask, guesses.get(open.at - 1), parts.predictions()) : "";
+}
+
+/** Marks a predicted position in the picture while the next step shows the run's. */
+function markGuess({ open, guesses, parts }) {
+  const before = open.at > 0 ? open.steps[open.at - 1].ask : null;
+  const guess = guesses.get(open.at - 1);
+  parts.predictions()?.show(before?.kind === "position" && guess ? { cluster: before.cluster, position: guess } : null);
+}
+
+function keep(held, guess) {
+  held.guesses.set(held.open.at, guess);
+  held.parts.send(held.open.at + 1, guess);
+}
+
+/** The presenter goes on: what the learner has typed so far is the prediction. */
+function keepTyped(held) {
+  const { open, guesses, parts } = held;
+  if (!open.asked || guesses.get(open.at)) return;
+  const { guess, problem } = readGuess(open.steps[open.at].ask.kind, parts.view.typed());
+  if (!problem && guess !== null) keep(held, guess);
+}
+
+function close(held) {
+  if (!held.open) return;
+  const { root, bar, onRoom } = held.parts;
+  held.parts.view.ask(null, null);
+  held.parts.predictions()?.show(null);
+  held.open = null;
+  bar.hidden = true;
+  bar.classList.remove("following");
+  root.classList.remove("telling", "touring");
+  onRoom();
+}
 
 /**
  * @param {Document} document
  * @param {HTMLElement} bar
  * @param {{step: (at: number) => void, answer: (typed: string) => void, next: () => void, previous: () => void,
- *   explain: (shown: import("./protocol_view.js").Explained | null) => void, onRoom: () => void}} on explain: how the picture explains the step; onRoom: other parts of the page are shown
+ *   explain: (shown: import("./lab_view.js").Explained | null) => void, onRoom: () => void}} on explain: how the picture explains the step; onRoom: other parts of the page are shown
  */
 export function makeTourBar(document, bar, on) {
   const parts = makePartsShown(bar, on.onRoom);
@@ -181,7 +382,7 @@ function makeQuestionOf(bar, on) {
      * Shows the question of a step, or none.
      * @param {import("../model/tour.js").TourStep["ask"]} asked
      * @param {string | null | undefined} guess
-     * @param {import("./protocol_view.js").Predictions | null} [predictions] of the picture, in which a position is chosen
+     * @param {import("./lab_view.js").Predictions | null} [predictions] of the picture, in which a position is chosen
      */
     ask(asked, guess, predictions = null) {
       form.hidden = asked === null;
@@ -204,7 +405,6 @@ function makeQuestionOf(bar, on) {
 
 /** The field in which a position is predicted: a click in the lane or the arrow keys choose one, or it is typed. */
 
-
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -Infinity, End: Infinity };
 
 /**
@@ -215,7 +415,7 @@ const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -
 export function makePositionField(form, field, focus) {
   const [box, hint, chosen] = ["position", "hint", "chosen"].map((part) => required(form, `[data-part=tour-${part}]`));
   const coarse = form.ownerDocument.defaultView.matchMedia("(pointer: coarse)");
-  /** @type {{cluster: string, predictions: import("./protocol_view.js").Predictions} | null} */
+  /** @type {{cluster: string, predictions: import("./lab_view.js").Predictions} | null} */
   let held = null;
 
   function show() {
@@ -243,7 +443,7 @@ export function makePositionField(form, field, focus) {
   });
 
   return {
-    /** @param {string} cluster @param {import("./protocol_view.js").Predictions} predictions */
+    /** @param {string} cluster @param {import("./lab_view.js").Predictions} predictions */
     begin(cluster, predictions) {
       held = { cluster, predictions };
       setText(hint, coarse.matches ? `Tap a message in the log of ${cluster}.` : `Click a message in the log of ${cluster}, or choose with ← and →. Enter answers.`);
@@ -265,7 +465,6 @@ export function makePositionField(form, field, focus) {
  * A command by hand begins another branch during a tour, so the run of the tour is kept and can be returned to.
  */
 
-
 const ASK_EVERY_MS = 400;
 /** How often a server that is busy with other runs is asked again, and its status then. */
 const TRIES = 20;
@@ -285,10 +484,10 @@ const BUSY = 503;
  * @property {(message: object) => boolean} send sends a message to the server
  * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light highlights a row or a message; null clears the highlight
  * @property {(panel: string) => void} showPanel
- * @property {() => import("./protocol_view.js").Predictions | null} predictions of the protocol's picture, null without positions
+ * @property {() => import("./lab_view.js").Predictions | null} predictions of the protocol's picture, null without positions
  * @property {() => boolean} calm whether the viewer wants little motion: then the lab jumps instead of playing
  * @property {() => void} onRoom called when the bar or parts of the page appeared or disappeared, because heights have changed
- * @property {(shown: import("./protocol_view.js").Explained | null) => void} explain how the picture explains the step
+ * @property {(shown: import("./lab_view.js").Explained | null) => void} explain how the picture explains the step
  * @property {Storage | null} storage of the browser, in which finished tours are noted
  */
 /**
@@ -440,7 +639,7 @@ async function start(held, at) {
   window.scrollTo({ top: 0, behavior: "instant" });
   const away = isAway(held);
   if (away) link.branch(tour.branch);
-  show(held, away || at > 0);
+  showStep(held, away || at > 0);
   view.focus();
 }
 
@@ -474,25 +673,25 @@ function failed(say, { message, hint }) {
 }
 
 /** Shows the step: the lab jumps to it, or plays there if it is later. */
-function show(held, jump) {
+function showStep(held, jump) {
   const { parts, view, open } = held;
   const { window } = parts;
   const step = stepOf(held);
   open.reached = false;
   view.ask(null, null);
-  view.show(open.tour.steps, open.at, answerBefore(held));
+  view.show(open.tour.steps, open.at, ownAnswerBefore(held));
   window.history.replaceState(null, "", window.location.pathname + window.location.search + tourFragment(open.at + 1));
   if (step.panel) parts.showPanel(step.panel);
   parts.light(null);
   const playing = jump || parts.calm() ? [] : partsOf(parts.getState().at_us, step);
   if (playing.length) play(held, playing);
   else seek(held);
-  view.say(...wordsOf(held, progressNow(held)));
+  view.say(...placeWordsOf(held, progressNow(held)));
   parts.wake();
 }
 
 /** The answer to the question of the step before, or ""; a predicted position is marked in the picture. */
-function answerBefore({ open, parts }) {
+function ownAnswerBefore({ open, parts }) {
   const before = open.at > 0 ? open.tour.steps[open.at - 1].ask : null;
   const guess = open.guesses.get(open.at - 1);
   const predictions = parts.predictions();
@@ -521,7 +720,7 @@ function goTo(held, at) {
   if (away) parts.link.branch(open.tour.branch);
   const jump = away || at <= open.at || !open.reached;
   open.at = at;
-  show(held, jump);
+  showStep(held, jump);
 }
 
 /** Forward: ends the playback under way, or takes the answer to the question, or goes to the next step. */
@@ -588,7 +787,7 @@ function follow(held) {
     if (open.playing.length) play(held, open.playing);
     else reach(held);
   }
-  view.say(...wordsOf(held, progress));
+  view.say(...placeWordsOf(held, progress));
 }
 
 function reach(held) {
@@ -598,7 +797,7 @@ function reach(held) {
   if (message) parts.light({ row: row ?? { seq: null }, message: { producer: message[0], number: message[1] } });
   else if (seq !== null) parts.light({ row, message: null });
   if (isLast(held) && parts.storage) noteToured(parts.storage, parts.getState().welcome.scenario);
-  view.reveal(answerBefore(held));
+  view.reveal(ownAnswerBefore(held));
   view.ask(ask, open.guesses.get(open.at), parts.predictions());
   if (ask) parts.onRoom(); // the question takes room from the picture
   if (ask?.kind === "position") uncover(parts);
@@ -613,7 +812,7 @@ function uncover({ root, window }) {
 }
 
 /** @returns {[string, string]} the line about the lab, and the button that goes on */
-function wordsOf(held, progress) {
+function placeWordsOf(held, progress) {
   if (isAway(held)) return ["A command was given: this is another run. The tour's run is kept.", "Return to the tour"];
   if (progress === "paused") return ["Paused on the way to this step.", "Play on"];
   if (!held.open.reached) return ["Playing to this step…", "Skip"];

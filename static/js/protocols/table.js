@@ -33,8 +33,8 @@
  * @property {(state: object, watched: object) => {title: string, items: import("../transport/menu.js").Item[]}[]} breakMenu the menu of "Break…"
  * @property {import("../transport/keys.js").KeysOf} keys
  * @property {import("../render/legend.js").LegendItem[]} legend an item for every kind of mark in the picture
- * @property {import("../pages/panel_list.js").Panel[]} panels in the order of their tabs
- * @property {(tools: import("../pages/protocol_view.js").Tools) => import("../pages/protocol_view.js").ProtocolView} makeView
+ * @property {import("../pages/panels.js").Panel[]} panels in the order of their tabs
+ * @property {(tools: import("../pages/lab_view.js").Tools) => import("../pages/lab_view.js").ProtocolView} makeView
  */
 
 import { EMQX } from "./emqx/manifest.js";

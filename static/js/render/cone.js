@@ -5,7 +5,7 @@ import { markAs } from "./marks.js";
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {import("../model/lit.js").Lit} lit
+ * @param {import("../pages/lights.js").Lit} lit
  * @param {(row: object) => {x: number, y: number, lane: string} | null} place position of a row, null when it is not shown
  */
 export function paintCone(context, lit, theme, place) {

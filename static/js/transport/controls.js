@@ -12,7 +12,7 @@ const INSTANT_EVERY_MS = 50;
  * @param {HTMLElement} root
  * @param {ReturnType<import("./lab_link.js").makeLabLink>} link
  * @param {(notice: object) => void} say
- * @param {ReturnType<import("./question_dialog.js").makeQuestion>} ask
+ * @param {ReturnType<import("../pages/dialogs.js").makeQuestion>} ask
  */
 export function makeControls(root, link, say, ask) {
   const play = required(root, "button[data-act=play]");

@@ -4,7 +4,7 @@ import { element, required } from "../../../static/js/render/dom.js";
 
 const linesOf = (state) => Object.entries(state.view.servers).map(([name, one]) => `${name} ${one.up ? "is up" : "is down"}: ${one.stored} stored, read up to ${one.cursor}, persisted up to ${one.persisted}.`);
 
-/** @param {import("../../../static/js/pages/protocol_view.js").Tools} tools @returns {import("../../../static/js/pages/protocol_view.js").ProtocolView} */
+/** @param {import("../../../static/js/pages/lab_view.js").Tools} tools @returns {import("../../../static/js/pages/lab_view.js").ProtocolView} */
 function makeView({ document, root, menus }) {
   const list = element(document, "ul", {});
   required(root, "section.logs").append(list);

@@ -3,8 +3,7 @@
 import { questionOf } from "../../model/questions.js";
 import { linkSection } from "../../model/link_words.js";
 import { INEVITABLE } from "../../pages/inevitable_panel.js";
-import { WHAT_IF } from "../../pages/what_if_panel.js";
-import { WHY_DUPLICATES } from "../../pages/story_panel.js";
+import { WHAT_IF, WHY_DUPLICATES } from "../../pages/question_panel.js";
 import { CHOICES } from "./model/argument_choices.js";
 import { groupMirror } from "./model/group_mirror.js";
 import { groupSecondSentence, groupSentence } from "./model/group_sentence.js";

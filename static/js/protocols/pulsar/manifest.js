@@ -2,8 +2,7 @@
 
 import { questionOf } from "../../model/questions.js";
 import { INEVITABLE } from "../../pages/inevitable_panel.js";
-import { WHAT_IF } from "../../pages/what_if_panel.js";
-import { WHY_DUPLICATES } from "../../pages/story_panel.js";
+import { WHAT_IF, WHY_DUPLICATES } from "../../pages/question_panel.js";
 import { CHOICES, HINTS } from "./model/argument_choices.js";
 import { foldFrame, nothingFolded, takeOlder } from "./model/folds.js";
 import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";

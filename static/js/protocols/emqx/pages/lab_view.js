@@ -12,7 +12,7 @@ import { MENUS } from "../transport/fault_menus.js";
 /** Width of the names left of the time diagram, px. */
 const LABELS_PX = 110;
 
-/** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
+/** @param {import("../../../pages/lab_view.js").Tools} tools @returns {import("../../../pages/lab_view.js").ProtocolView} */
 export function makeGroupView({ document, root, requests, base, link, getState, getWatched, wake, menus, inspector }) {
   const stage = makeGroupStage(document, root, { onThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const risk = makeGroupRisk(document, root);

@@ -8,7 +8,7 @@ import { machinesNow, memberOf, exchangedBetween } from "../model/layers.js";
 import { element } from "../../../render/dom.js";
 import { makeLayers } from "../render/layers.js";
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const LAYERS = { name: "layers", title: "Layers", needs: "sessions", make };
 
 function make(section, { document, requests, base, lights, wake }) {

@@ -26,7 +26,7 @@ const MOST_LINES = 32;
 const NOTHING = foldNodeMessages();
 const PICTURE_LABEL = "Messages between nodes: arrow up and down move in time, plus and minus zoom; the list below has the same as text";
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const NODE_MESSAGES = { name: "node-messages", title: "Messages between nodes", needs: "sessions", family: "durable-shared-subscriptions", make };
 
 /**

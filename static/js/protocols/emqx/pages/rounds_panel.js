@@ -10,7 +10,7 @@ import { paintClock } from "../render/rounds_clock.js";
 const CLOCK_PX = 150;
 const LISTED = 6;
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const ROUNDS = { name: "rounds", title: "Rebalances", needs: "groups", make };
 
 function make(section, { document, lights }) {

@@ -12,7 +12,7 @@ import { headCell, renew } from "../../../render/terms.js";
 const EVERY_MS = 700;
 const REST = 4; // pause before the next request, as a multiple of the time that the last answer took
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", simulated: true, make };
 
 function make(section, { document, window, requests, base, say, wake, plotly }) {

@@ -12,7 +12,7 @@ import { makeRetryChart, retryWords } from "../render/retry_chart.js";
 
 const EVERY_MS = 400;
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const CREATION = { name: "topics", title: "Topics and policies", needs: "topics", family: "topic-creation", simulated: true, make };
 
 const keyOf = (one) => `${one.from}/${one.to}/${one.topic}`;

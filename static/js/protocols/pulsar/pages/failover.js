@@ -5,7 +5,7 @@ import { hasPeers } from "../model/possible.js";
 import { nowhere } from "../model/sentence.js";
 import { makeFailoverDialog } from "../transport/failover_dialog.js";
 
-/** @param {import("../../../pages/protocol_view.js").Tools} tools */
+/** @param {import("../../../pages/lab_view.js").Tools} tools */
 export function makeFailover({ document, root, link, getWatched, menus, say }) {
   const dialog = makeFailoverDialog(document, required(root, "dialog[data-part=failover-dialog]"), {
     getState: menus.state,

@@ -20,7 +20,7 @@ const FIGURES = [
 const HARM = new Set(["duplicates", "lost"]);
 const isHarm = (name, value) => HARM.has(name) && value > 0;
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const FORECAST = { name: "forecast", title: "Forecast", needs: "peers", simulated: true, make };
 
 function make(section, { document, window, requests, base, getState, getWatched, say, wake, plotly }) {

@@ -43,7 +43,7 @@ function onDraggedFlight({ link, getState, menus, say }) {
   };
 }
 
-/** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
+/** @param {import("../../../pages/lab_view.js").Tools} tools @returns {import("../../../pages/lab_view.js").ProtocolView} */
 export function makePulsarView(tools) {
   const { document, root, requests, base, link, getState, getWatched, choose, wake, redraw, menus } = tools;
   const tiles = makeTiles({ get: requests.get, base, onTile: wake });

@@ -3,7 +3,7 @@
 import { markerSentence } from "../model/marker_sentence.js";
 import { markerNodes, messageLook } from "../render/looks.js";
 
-/** @param {import("../../../pages/protocol_view.js").Tools} tools */
+/** @param {import("../../../pages/lab_view.js").Tools} tools */
 export function makeLooks({ document, requests, base, getState, getWatched, link, lights, inspector, follow, wordsOfRow }) {
   const given = { onSeek: (row) => link.seekSeq(row.seq), wordsOfRow };
   const written = (marker) => ({ term: "marker", heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, { ...given, meaning: markerSentence(marker, getState(), getWatched()) }) });

@@ -13,7 +13,7 @@ import { drawMove } from "../render/migration_map.js";
 const CLIENTS_SHOWN = 12;
 const NO_TENANTS = "No tenant of this scenario is in a LookupService's map. In a scenario, tenants: {acme: {cluster: blue}} puts one there, and its clients name no cluster.";
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const MIGRATION = { name: "migration", title: "Tenant migration", family: "tenant-migration", needs: "tenants", simulated: true, make };
 
 function make(section, { document, window, link }) {

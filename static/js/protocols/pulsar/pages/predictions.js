@@ -6,7 +6,7 @@ import { choiceAt, choiceBeside, choicesIn, coverSame, indexIn } from "../model/
  * @param {{getState: () => any, getWatched: () => object, wake: () => void}} tools
  */
 export function makePredictions({ getState, getWatched, wake }) {
-  /** @type {import("../../../pages/protocol_view.js").Asked | null} */
+  /** @type {import("../../../pages/lab_view.js").Asked | null} */
   let asked = null;
   /** @type {{cluster: string, position: string} | null} */
   let mark = null;

@@ -16,7 +16,7 @@ const PLACES = [
   ["offload", "offloaded storage"],
 ];
 
-/** @type {import("../../../pages/panel_list.js").Panel} */
+/** @type {import("../../../pages/panels.js").Panel} */
 export const SHADOWS = { name: "shadows", title: "Shadow topics", family: "shadow-topics", needs: "shadows", simulated: true, make };
 
 function make(section, { document, window }) {

@@ -24,7 +24,7 @@ import { drawThreads, drawWash, threadBoxes } from "./threads.js";
  * @param {import("../layout/scene.js").Scene} scene
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../../../render/theme.js").Theme} theme
- * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null, chosen?: import("../../../render/marks.js").Chosen | null, prediction?: import("./prediction.js").Prediction | null}} given
+ * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../pages/lights.js").Lit | null, chosen?: import("../../../render/marks.js").Chosen | null, prediction?: import("./prediction.js").Prediction | null}} given
  * @returns {string[]} labels for which there was no room
  */
 export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit, chosen, prediction = null }) {

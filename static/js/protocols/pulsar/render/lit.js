@@ -4,7 +4,7 @@ import { indexOf, parsePosition } from "../model/positions.js";
 import { markAs } from "../../../render/marks.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 
-/** @param {import("../../../model/lit.js").Lit | null} lit */
+/** @param {import("../../../pages/lights.js").Lit | null} lit */
 export function drawLit(context, scene, lane, theme, lit) {
   const { plane, watched } = scene;
   const { strip, topic } = scene.lanes[lane.name];

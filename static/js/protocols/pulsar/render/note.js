@@ -21,10 +21,10 @@ const GAP_PX = 8;
  */
 export function makeExplained(document, stage, onChange) {
   const note = makeNote(document, stage);
-  /** @type {import("../../../pages/protocol_view.js").Explained | null} */
+  /** @type {import("../../../pages/lab_view.js").Explained | null} */
   let shown = null;
   return {
-    /** @param {import("../../../pages/protocol_view.js").Explained | null} next */
+    /** @param {import("../../../pages/lab_view.js").Explained | null} next */
     explain(next) {
       shown = next && { ...shown, ...next };
       onChange();

@@ -1,22 +1,40 @@
+/** The panels that answer the questions under the sentence: “Why duplicates?” and “What would have helped”. */
+
+import { counted, lowerBound, seconds, whole } from "../model/format.js";
+import { inOrder } from "../model/variants.js";
+import { element } from "../render/dom.js";
+import { headline, table } from "../render/what_if_table.js";
+
+/** The failover or group that a panel shows: the newest one that the lab has reached, until the viewer chooses another. @param {{at_us: number}[]} cases of the branch, in order @param {number | null} chosen @returns {number} */
+export function chosenCase(cases, chosen, state) {
+  if (chosen !== null && chosen < cases.length) return chosen;
+  const reached = cases.findLastIndex((one) => one.at_us <= state.at_us);
+  return reached < 0 ? cases.length - 1 : reached;
+}
+
+/** @param {string} noun name of the cases @param {string[]} labels @returns {HTMLElement[]} a select in its line; empty when there is nothing to choose */
+export function caseChooser(document, noun, labels, number, onChoose) {
+  if (labels.length < 2) return [];
+  const options = labels.map((text, at) => element(document, "option", { value: at, selected: at === number, text }));
+  const select = element(document, "select", { "aria-label": `Which ${noun}`, onchange: (event) => onChoose(Number(event.target.value)) }, options);
+  return [element(document, "p", {}, [element(document, "label", {}, [`${noun} `, select])])];
+}
+
 /**
- * The panel “Why duplicates?”: the messages of a failover or shared group, grouped by outcome and cause.
+ * “Why duplicates?”: the messages of a failover or shared group, grouped by outcome and cause.
  * Each message is a button that shows its story. They are requested when the branch was simulated further; during playback at most every
  * few seconds, because counting takes a while.
  */
-
-import { counted, lowerBound, seconds, whole } from "../model/format.js";
-import { element } from "../render/dom.js";
-import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
 const PAGE = 60;
 const EVERY_MS = 3000;
 /** Losses first: they are few and must not be hidden below a long list of duplicates. */
 const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 
-/** @type {import("./panel_list.js").Panel} */
-export const WHY_DUPLICATES = { name: "why-duplicates", title: "Why duplicates?", needs: ["peers", "groups"], make };
+/** @type {import("./panels.js").Panel} */
+export const WHY_DUPLICATES = { name: "why-duplicates", title: "Why duplicates?", needs: ["peers", "groups"], make: makeWhy };
 
-function make(section, parts) {
+function makeWhy(section, parts) {
   const { document, requests, base, getState, getWatched, say, wake } = parts;
   section.classList.add("why");
   let answer = null;
@@ -56,7 +74,7 @@ function make(section, parts) {
     const failover = failovers[chosenCase(failovers, chosen, getState())];
     const labels = failovers.map((one) => `${seconds(one.at_us)} s: ${one.subscription} from ${one.from} to ${one.to}`);
     const chooser = caseChooser(document, "failover", labels, failover.number, (next) => ((chosen = next), write()));
-    section.replaceChildren(...chooser, headline(document, failover), ...groupsOf(parts, failover));
+    section.replaceChildren(...chooser, countedOf(document, failover), ...groupsOf(parts, failover));
   }
 
   section.replaceChildren(element(document, "p.quiet", { text: "Counting…" }));
@@ -71,7 +89,7 @@ function make(section, parts) {
   };
 }
 
-function headline(document, failover) {
+function countedOf(document, failover) {
   const duplicates = failover.duplicates ? `${lowerBound(failover, "duplicates")} ${failover.duplicates === 1 ? "duplicate" : "duplicates"}` : "no duplicates";
   const open = failover.pending_repeats ? `, still delivering (${counted(failover.pending_repeats, "message")} to be delivered again)` : "";
   const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
@@ -129,4 +147,84 @@ function messageButton({ document, story }, failover, group, message) {
   const when = message.at_us === undefined ? "" : `, delivered at ${seconds(message.at_us)} s`;
   const after = message.returned || message.recovered ? ", delivered later" : message.returned === false ? ", not delivered" : "";
   return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: show its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
+}
+
+/**
+ * “What would have helped”: the same seed and failure simulated again with one change at a time.
+ * The table is filled while the server runs the variants beside the lab, for each failover or each group. Each row opens as a new lab at
+ * the instant of its case.
+ */
+
+const ASK_EVERY_MS = 600;
+/** @type {import("./panels.js").Panel} */
+export const WHAT_IF = { name: "what-if", title: "What would have helped", needs: ["peers", "groups"], simulated: true, make: makeWhatIf };
+
+function makeWhatIf(section, { document, window, requests, base, getState, say, wake }) {
+  section.classList.add("what-if");
+  const status = element(document, "p.quiet", { role: "status" });
+  const content = element(document, "div", {});
+  const beside = element(document, "p.quiet", { hidden: true }, [element(document, "a", { href: `${base}compare/`, text: "Compare this run under three strategies" })]);
+  section.replaceChildren(content, status, beside);
+  const page = { document, base, getState };
+  const acts = (line, real) => [opener(page, line, real), ...(line === real ? [] : [" ", besideLink(page, line)])];
+  let answer = null;
+  let chosen = null;
+  let key = "";
+  let asking = false;
+
+  async function ask() {
+    asking = true;
+    try {
+      answer = await requests.get(`${base}what-if.json`);
+      write();
+      if (answer.state === "running" && !section.hidden) window.setTimeout(ask, ASK_EVERY_MS);
+      else asking = false;
+    } catch (reason) {
+      asking = false;
+      status.textContent = `${reason.message} ${reason.hint ?? ""}`;
+      say({ error: reason.message, hint: reason.hint });
+    }
+    wake();
+  }
+
+  function write() {
+    const done = answer.variants.length;
+    status.textContent = answer.state === "running" ? `Running ${done + 1} of ${answer.of}: ${answer.running}…` : answer.words;
+    status.hidden = !status.textContent;
+    if (done === 0) return;
+    const { cases } = answer.variants[0];
+    beside.hidden = answer.noun !== "failover"; // strategies apply to replicated subscriptions only
+    if (cases.length === 0) {
+      content.replaceChildren(element(document, "p.lead-in", { text: answer.nothing }));
+      return;
+    }
+    const number = chosenCase(cases, chosen, getState());
+    const ordered = inOrder(answer, number);
+    const labels = cases.map(({ at_us, label }) => `${seconds(at_us)} s: ${label}`);
+    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), ...headline(document, answer, ordered), table(document, answer, ordered, acts));
+  }
+
+  status.textContent = "Running it again…";
+  return {
+    update(state, watched, { loading }) {
+      const wanted = [state.view.branch, state.view.furthest_us, state.view.seq].join("|");
+      if (asking || loading || wanted === key || (state.playing && answer)) return; // the entries of the picture are requested before the re-runs begin
+      key = wanted;
+      ask();
+    },
+  };
+}
+
+/** The run with this change and the run as it was, on one clock. */
+function besideLink({ document, base, getState }, line) {
+  return element(document, "a", { href: `${base}beside/?left=branch-${getState().view.branch}&right=variant-${line.key}`, "aria-label": `compare the run with ${line.name} with the run as it was`, text: "compare" });
+}
+
+/** A plain form: it works without scripts and opens in a new tab. */
+function opener({ document, base }, line, real) {
+  const fields = { key: line.key, at_us: real.at_us };
+  return element(document, "form", { method: "post", action: `${base}variants/`, target: "_blank" }, [
+    ...Object.entries(fields).map(([name, value]) => element(document, "input", { type: "hidden", name, value })),
+    element(document, "button.plain", { type: "submit", "aria-label": `Open the run with ${line.name} as a lab of your own`, text: "open" }),
+  ]);
 }

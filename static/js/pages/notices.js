@@ -1,9 +1,55 @@
 /**
+ * Shows refusals and errors as notices until dismissed, and lasting states as banners.
+ * Lasting states are a lost connection, a violated check, a reached limit. Their banners disappear with the state.
+ */
+
+import { sentence } from "../model/format.js";
+import { element, required, setText } from "../render/dom.js";
+
+const SHOWN = 3;
+
+export function makeNotices(document, root) {
+  const list = required(root, "[data-part=notices]");
+  const banners = required(root, "[data-part=banners]");
+  const shown = new Map();
+
+  return {
+    /** @param {{error: string, hint?: string, tone?: "harm" | "plain"}} notice */
+    say({ error, hint = "", tone = "harm" }) {
+      const close = element(document, "button.close", { type: "button", "aria-label": "dismiss", text: "×", onclick: () => item.remove() });
+      const item = element(document, `li.notice.${tone}`, {}, [element(document, "p", {}, [element(document, "b", { text: sentence(error) }), hint ? ` ${sentence(hint)}` : ""]), close]);
+      list.prepend(item);
+      while (list.children.length > SHOWN) list.lastChild.remove();
+    },
+    /**
+     * @param {string} name identifies the lasting state
+     * @param {string | null} words null removes the banner
+     * @param {"harm" | "plain"} tone
+     * @param {{href: string, text: string} | null} link
+     */
+    banner(name, words, tone = "harm", link = null) {
+      const old = shown.get(name);
+      if (!words) {
+        old?.remove();
+        shown.delete(name);
+        return;
+      }
+      if (old) {
+        if (old.firstChild.textContent !== words) old.firstChild.textContent = words;
+        return;
+      }
+      const made = element(document, `p.banner.${tone}`, {}, [element(document, "span", { text: words }), ...(link ? [" ", element(document, "a", { href: link.href, text: link.text })] : [])]);
+      shown.set(name, made);
+      banners.append(made);
+    },
+    clear: () => list.replaceChildren(),
+  };
+}
+
+/**
  * The notices about the state of the page itself: connection, skipped frames, work in progress, violated check, internal error.
  * They are shown over the controls. Lasting states stay; notices about past events disappear.
  */
-
-import { required, setText } from "../render/dom.js";
 
 const BUSY = { rebuild: "Rebuilding the lab by running it again", seek: "Seeking", step: "Running to the next step", count: "Counting the run", instant: "Running a long instant" };
 /** How long a notice about a past event is shown, ms. */
@@ -55,6 +101,21 @@ export function makeStates({ document, root, window, notices, getState }) {
       notices.banner("line", words[word] ?? null);
       if (word === "open" && was_down) passing("again", "Reconnected: this is the current state.");
       was_down = word === "waiting" || (was_down && word === "connecting");
+    },
+  };
+}
+
+/** The hint for a first visit: a lab at instant 0 explains how to start playback. */
+
+/** @param {HTMLElement} root @param {() => void} play */
+export function makeBeginning(root, play) {
+  const line = required(root, "[data-part=begin]");
+  required(line, "button").addEventListener("click", play);
+  return {
+    /** @param {import("../model/state.js").LabState} state */
+    update(state) {
+      const hidden = state.at_us > 0 || state.playing || !state.welcome?.owner;
+      if (line.hidden !== hidden) line.hidden = hidden;
     },
   };
 }
