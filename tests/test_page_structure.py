@@ -39,7 +39,7 @@ NAME_COMMANDS = {
     "protocols/pulsar/pages/migration_panel.js": "buttons of the panel",
     "protocols/pulsar/transport/failover_dialog.js": "the failover dialog",
     "protocols/pulsar/transport/fault_menus.js": "menus of things, with arguments filled in",
-    "transport/link_menu.js": "the menu of a link",
+    "transport/menu.js": "the menu of a link",
 }
 """The modules that name commands, and why. Labels, forms and consequences come with the declaration."""
 

@@ -47,7 +47,7 @@ WITHOUT_LINKS = {
     "pages/header.js": "the help on keys, the text about a scenario",
     "pages/labs.js": "the title of a lab",
     "pages/set_up_answer.js": "the parts of the attachment",
-    "render/mirror.js": "the text view, for reading aloud",
+    "render/sentence.js": "the text view, for reading aloud",
 }
 """Modules with headings (h2, h3) that are not terms, and what they are instead."""
 

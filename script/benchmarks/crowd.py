@@ -22,7 +22,7 @@ from script.support.serve import site_command
 from script.support.temporary_site import Site, temporary_site
 
 SEEN_EVERY = 10
-"""Frames between a page's `seen` answers, as in `static/js/wire/credit.js`."""
+"""Frames between a page's `seen` answers, as in `static/js/wire/connection.js`."""
 
 COMPARED_VIEWERS = 100
 WARM_UP_S, ROUND_S = 3, 8

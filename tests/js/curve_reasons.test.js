@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { reduce } from "../../static/js/model/reduce.js";
+import { reduce, whatIsWatched } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { whatIsWatched } from "../../static/js/model/watched.js";
 import { curveReasons } from "../../static/js/protocols/pulsar/model/curve_reasons.js";
 import { placeReasons } from "../../static/js/protocols/pulsar/render/curve_reasons.js";
 import { cells, consumer, cursor, frame, sequence, topic, view, welcome } from "./fixtures/lab.js";

@@ -5,11 +5,9 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { URL } from "node:url";
 import { completionsAt, documentationAt } from "../../static/js/editor/completion.js";
-import { CHARACTERS_KEPT, draftOf, draftsIn, DRAFTS_KEPT, dropDraft, keepDraft } from "../../static/js/editor/drafts.js";
-import { readOutline, valueAt } from "../../static/js/editor/outline.js";
-import { placeAt } from "../../static/js/editor/place.js";
-import { announcement, nextProblem, proposalOf, withProposal, wordsOfProblem } from "../../static/js/editor/problems.js";
-import { firstBeginning, fromServer, ofFile, withSeed } from "../../static/js/editor/starts.js";
+import { CHARACTERS_KEPT, DRAFTS_KEPT, draftOf, draftsIn, dropDraft, firstBeginning, fromServer, keepDraft, ofFile, withSeed } from "../../static/js/editor/drafts.js";
+import { placeAt, readOutline, valueAt } from "../../static/js/editor/outline.js";
+import { announcement, nextProblem, proposalOf, withProposal, wordsOfProblem } from "../../static/js/editor/ace_editor.js";
 import { fragmentOf } from "../../static/js/wire/text_link.js";
 
 const SCHEMA = JSON.parse(readFileSync(new URL("../../docs/scenario.schema.json", import.meta.url), "utf8"));

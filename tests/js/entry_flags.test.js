@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { breakMenu, clusterMenu, flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
-import { reduce } from "../../static/js/model/reduce.js";
+import { reduce, whatIsWatched } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
 import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, makeEntryFlags, OWN_MARKER, NOT_REPLICATED, FORECAST_DUPLICATE } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { stretchesOf } from "../../static/js/protocols/pulsar/model/causes.js";
-import { whatIsWatched } from "../../static/js/model/watched.js";
-import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
-import { mirrorOf } from "../../static/js/model/mirror.js";
+import { mirrorOf, plainSentence, sentenceOf } from "../../static/js/render/sentence.js";
 import { wordsOfThing } from "../../static/js/protocols/pulsar/model/thing_words.js";
 import { threadsOf } from "../../static/js/protocols/pulsar/layout/threads.js";
 import { makeScene } from "../../static/js/protocols/pulsar/layout/scene.js";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { pointOn } from "../../static/js/layout/links.js";
+import { pointOn } from "../../static/js/layout/plane.js";
 import { draggedTo } from "../../static/js/protocols/pulsar/layout/flight_drag.js";
 import { delayMessageOf, delayOf, dropOf } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 

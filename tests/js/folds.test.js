@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { foldSnapshots, noSnapshots, SNAPSHOTS_KEPT } from "../../static/js/protocols/pulsar/model/snapshots.js";
 import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
-import { foldedRuns } from "../../static/js/model/row_runs.js";
+import { foldedRuns } from "../../static/js/model/event_rows.js";
 import { addPoints, curveOf, POINTS_KEPT } from "../../static/js/model/forecast.js";
-import { addRows, ROWS_KEPT } from "../../static/js/model/rows.js";
+import { addRows, ROWS_KEPT } from "../../static/js/model/reduce.js";
 
 const base = { cluster: "a", topic: "orders", snapshot: 4 };
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { flightLabels } from "../../static/js/protocols/emqx/layout/flight_labels.js";
-import { pointOn } from "../../static/js/layout/links.js";
+import { pointOn } from "../../static/js/layout/plane.js";
 import { makeGroupPlane } from "../../static/js/protocols/emqx/layout/group_plane.js";
 
 const WIDTHS_PX = [360, 799, 800, 1034, 1864];

@@ -8,7 +8,7 @@ import { countsOfFold, foldsOf } from "../../static/js/protocols/emqx/model/grou
 import { groupSecondSentence, groupSentence } from "../../static/js/protocols/emqx/model/group_sentence.js";
 import { figuresOf } from "../../static/js/protocols/emqx/model/rounds.js";
 import { clustersOf, leadersOf } from "../../static/js/protocols/emqx/render/group_time.js";
-import { plainSentence } from "../../static/js/model/sentence.js";
+import { plainSentence } from "../../static/js/render/sentence.js";
 import { costOf } from "../../static/js/protocols/pulsar/model/sentence.js";
 import { paintLanesPicture } from "../../static/js/protocols/pulsar/render/picture.js";
 

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { makePlane, WORDS_PX, xOf, yOf } from "../../static/js/layout/plane.js";
+import { WORDS_PX, layLinks, makePlane, pointOn, shareOf, xOf, yOf } from "../../static/js/layout/plane.js";
 import { pinsOf } from "../../static/js/protocols/pulsar/layout/pins.js";
 import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/protocols/pulsar/layout/strip.js";
 import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/protocols/pulsar/layout/window.js";
-import { leftOut, placeLabels } from "../../static/js/layout/labels.js";
-import { layLinks, pointOn, shareOf } from "../../static/js/layout/links.js";
-import { NEAR_NOW, SHORTEST_US, spanFor, spanOfPeriods, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
+import { leftOut, placeLabels } from "../../static/js/render/labels.js";
+import { NEAR_NOW, SHORTEST_US, spanFor, spanOfPeriods, ticksOf, timeZoomed, turned } from "../../static/js/render/time_axes.js";
 import { sequence } from "./fixtures/lab.js";
 
 const units = (index) => (index % 3 === 0 ? 0.4 : 1);

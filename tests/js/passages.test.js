@@ -7,7 +7,7 @@ import { litOf } from "../../static/js/pages/lights.js";
 import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
 import { binned, makePassages } from "../../static/js/protocols/pulsar/model/passages.js";
 import { foldSnapshots, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";
-import { timePanned, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
+import { timePanned, timeZoomed, turned } from "../../static/js/render/time_axes.js";
 
 const request = (marker, at_us, snapshot = 1) => [
   { type: "marker.written", seq: marker * 10, at_us, cluster: "a", topic: "t", marker, reason: "snapshot_request", snapshot },

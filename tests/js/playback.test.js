@@ -2,9 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { AHEAD_MS, instantShown, stoppedClock, tookFrame } from "../../static/js/playback/clock.js";
-import { makeLoop } from "../../static/js/playback/loop.js";
-import { SPEEDS, placeOfSpeed, speedText } from "../../static/js/transport/speeds.js";
+import { AHEAD_MS, SPEEDS, instantShown, makeLoop, placeOfSpeed, speedText, stoppedClock, tookFrame } from "../../static/js/transport/clock.js";
 import { commandOf } from "../../static/js/model/commands.js";
 import { makeLabLink, WAITING_MOST } from "../../static/js/transport/lab_link.js";
 import { bytes, counted, parseSpan, span, whole } from "../../static/js/model/format.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { commandWords } from "../../static/js/model/command_words.js";
+import { commandWords } from "../../static/js/model/commands.js";
 import { hasPeers, takesSnapshots } from "../../static/js/protocols/pulsar/model/possible.js";
 
 const lab = (family, clusters, topic = {}) => ({

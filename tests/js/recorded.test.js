@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { originOf, recordedIn, refusalOf, withoutCommands } from "../../static/js/model/recorded.js";
+import { originOf, recordedIn, refusalOf, withoutCommands } from "../../static/js/model/state.js";
 import { pulsarSentence, secondSentence } from "../../static/js/protocols/pulsar/model/sentence.js";
 
 const recorded = { system: "Pulsar 4.2.4", date: "2026-11-23", measured: [], inferred: [] };

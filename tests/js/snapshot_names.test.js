@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fullName, shortName, snapshotName } from "../../static/js/protocols/pulsar/model/snapshot_names.js";
-import { wordsOfRow } from "../../static/js/model/row_words.js";
+import { wordsOfRow } from "../../static/js/model/event_rows.js";
 import { view, welcome } from "./fixtures/lab.js";
 
 /** a requested snapshots 1, 3 and 4 of the trace, b 2 and 5. */

@@ -52,7 +52,7 @@ def of_the_page(module: str, expression: str) -> Any:
 def test_the_fixtures_of_module_tests_have_the_rows_that_welcome_names():
     named = json.loads(json.dumps(rows_held(load_scenario("two-regions"))))
     assert of_the_page("../../tests/js/fixtures/lab.js", "page.ROWS") == named
-    assert of_the_page("model/rows.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
+    assert of_the_page("model/reduce.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
 
 
 def test_the_page_has_each_protocol_under_its_name_in_welcome():
@@ -65,7 +65,7 @@ def test_the_page_has_each_protocol_under_its_name_in_welcome():
 
 
 def test_every_event_has_a_text():
-    assert set(of_the_page("model/row_words.js", "Object.keys(page.ROW_WORDS)")) == {
+    assert set(of_the_page("model/event_rows.js", "Object.keys(page.ROW_WORDS)")) == {
         event.name for event in EVENT_TYPES
     }
 
@@ -86,7 +86,7 @@ def test_the_texts_use_only_fields_of_their_event():
     ]
     next(row for row in rows if row["type"] == "command.applied")["detail"] = "{}"  # the arguments, as JSON
     said = of_the_page(
-        "model/row_words.js",
+        "model/event_rows.js",
         f"{json.dumps(rows)}.map((row) => [row.type, JSON.stringify(page.wordsOfRow(row, {{ welcome: null }}))])",
     )
     holes = [
@@ -143,7 +143,7 @@ def test_marker_types_and_wire_version_agree():
 
 
 def test_every_speed_of_the_slider_is_accepted_by_the_server():
-    speeds = of_the_page("transport/speeds.js", "page.SPEEDS")
+    speeds = of_the_page("transport/clock.js", "page.SPEEDS")
     assert speeds == sorted(speeds)
     assert speeds[0] >= SLOWEST and speeds[-1] <= FASTEST
 

@@ -10,7 +10,7 @@ import { makeLandmarks } from "../../static/js/model/landmarks.js";
 import { marksOf } from "../../static/js/model/marks.js";
 import { MARKS } from "../../static/js/protocols/pulsar/model/marks.js";
 import { flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
-import { SPEEDS, speedText, speedWords } from "../../static/js/transport/speeds.js";
+import { SPEEDS, speedText, speedWords } from "../../static/js/transport/clock.js";
 
 test("a typed place is an instant in seconds, milliseconds or minutes, or the number of an event", () => {
   for (const text of ["5.8", "5.8s", "5.8 s", "5800ms", "0:05.8", "5,8"]) assert.deepEqual(parsePlace(text), { at_us: 5_800_000 }, text);

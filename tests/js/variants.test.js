@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { inOrder } from "../../static/js/model/variants.js";
+import { inOrder } from "../../static/js/render/what_if_table.js";
 
 const variant = (key, ...cases) => ({ key, name: `name of ${key}`, settings: [{ key, value: "1", paste: `${key}=1`, where: "broker.conf" }], cases });
 const cases = (label) => ({ label, at_us: 5, figures: {}, difference: "something", helps: false, assumes: null, price_words: "" });

@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { decode, WireError } from "../../static/js/wire/decode.js";
-import { placeOf } from "../../static/js/wire/sequence.js";
-import { FIRST_WAIT_MS, LONGEST_WAIT_MS, waitBefore } from "../../static/js/wire/backoff.js";
-import { openConnection } from "../../static/js/wire/connection.js";
-import { makeCredit, SEEN_EVERY } from "../../static/js/wire/credit.js";
+import { placeOf } from "../../static/js/model/reduce.js";
+import { FIRST_WAIT_MS, LONGEST_WAIT_MS, SEEN_EVERY, makeCredit, openConnection, waitBefore } from "../../static/js/wire/connection.js";
 import { ownerToken } from "../../static/js/wire/token.js";
 import { makeRequests, RequestError } from "../../static/js/wire/http.js";
 import { frame, welcome } from "./fixtures/lab.js";

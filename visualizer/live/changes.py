@@ -2,7 +2,7 @@
 
 Rules: an object with the same names in the same order, or with more of them at its end, is compared name by
 name. An object whose names changed otherwise is sent whole, with its path, so that the view's order is kept.
-Any other value is replaced. `static/js/model/changes.js` applies changes to a view. Frames of an epoch are
+Any other value is replaced. `static/js/model/reduce.js` applies changes to a view. Frames of an epoch are
 consecutive, so the changes add up.
 """
 

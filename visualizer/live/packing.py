@@ -1,6 +1,6 @@
 """Packs what a frame repeats: columns of whole numbers as differences, and tables of such columns.
 
-Equal differences are folded. Rules: `static/js/wire/packing.js` reads exactly this format, and a test
+Equal differences are folded. Rules: `static/js/wire/decode.js` reads exactly this format, and a test
 compares the two. Values are integers and names only. `docs/websocket.md`, "Packed columns", describes it.
 """
 

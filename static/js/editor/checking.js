@@ -20,7 +20,7 @@ const OUTCOME_MS = 600;
 const PICTURE_HEIGHT_PX = 150;
 
 /**
- * @typedef {{problems: import("./problems.js").Problem[], count: number, scenario: {title: string, seed: number, until_us: number, commands: number} | null, text: string}} Checked
+ * @typedef {{problems: import("./ace_editor.js").Problem[], count: number, scenario: {title: string, seed: number, until_us: number, commands: number} | null, text: string}} Checked
  * @param {object} parts
  * @param {Window} parts.window
  * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests

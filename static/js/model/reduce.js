@@ -4,13 +4,113 @@
  * nothing else.
  */
 
-import { protocolOf } from "../protocols/table.js";
-import { placeOf } from "../wire/sequence.js";
-import { changedView } from "./changes.js";
+import { POINTS_KEPT, addPoints } from "./forecast.js";
 import { emptyLab } from "./state.js";
-import { addKept, classesOf, nothingKept } from "./kept.js";
-import { addPoints, POINTS_KEPT } from "./forecast.js";
-import { addRows, ROWS_KEPT } from "./rows.js";
+import { protocolOf } from "../protocols/table.js";
+
+/**
+ * Decides whether a frame follows the last one received.
+ * Frames of one epoch are numbered without gaps. A snapshot frame may have any number and starts anew from there.
+ */
+
+/**
+ * @param {{epoch: number, number: number}} seen the last frame received; epoch -1 before the first
+ * @param {{epoch: number, number: number, snapshot: boolean}} frame
+ * @returns {"take" | "old" | "gap"} use it, ignore it, or request a snapshot frame from the server
+ */
+export function placeOf(seen, frame) {
+  if (frame.snapshot) return frame.epoch < seen.epoch ? "old" : "take";
+  if (frame.epoch < seen.epoch) return "old";
+  if (frame.epoch > seen.epoch) return "gap";
+  if (frame.number <= seen.number) return "old";
+  return frame.number === seen.number + 1 ? "take" : "gap";
+}
+
+/**
+ * Applies the changes of a frame to the view of the frame before (`visualizer/live/changes.py` computes them).
+ * Unchanged objects are shared with the previous view. No object is modified.
+ */
+
+/**
+ * @param {object} view
+ * @param {object} changes the changed values, nested as in the view; lists and plain values are replaced
+ * @param {string[][]} whole paths of objects that `changes` contains completely, in the order of their names
+ * @returns {object} the new view
+ */
+export function changedView(view, changes, whole) {
+  return merged(whole.reduce(emptied, view), changes);
+}
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** An object that is replaced as a whole must not be merged with the old one, so its place is empty until the changes are applied. */
+function emptied(view, path) {
+  if (path.length === 0 || !isObject(view)) return null;
+  const [name, ...rest] = path;
+  return { ...view, [name]: emptied(view[name], rest) };
+}
+
+function merged(before, changes) {
+  if (!isObject(before)) return changes;
+  const names = Object.keys(changes);
+  if (names.length === 0) return before;
+  const after = { ...before };
+  for (const name of names) after[name] = isObject(changes[name]) ? merged(before[name], changes[name]) : changes[name];
+  return after;
+}
+
+/**
+ * The rows that every page holds whatever it has shown: the newest of each class up to the instant shown.
+ * The server's welcome declares the classes. A page that received all frames therefore holds the same rows as one that begins with a
+ * snapshot frame.
+ *
+ * @typedef {Object<string, {types: string[], most: number}>} Classes class to its event types and the number of its newest rows that are held
+ * @typedef {Object<string, object[]>} Kept class to its rows, by ascending seq
+ */
+
+/** @param {{welcome: {rows?: {kept: Classes}} | null}} state @returns {Classes} none before the welcome */
+export const classesOf = ({ welcome }) => welcome?.rows?.kept ?? {};
+
+/** @param {Classes} classes @returns {Kept} */
+export const nothingKept = (classes) => Object.fromEntries(Object.keys(classes).map((name) => [name, []]));
+
+/**
+ * @param {Kept} kept
+ * @param {object[]} rows by ascending seq; those already held are skipped
+ * @param {Classes} classes
+ * @returns {Kept} `kept` itself when no row was new; a class without new rows keeps its list
+ */
+export function addKept(kept, rows, classes) {
+  let next = kept;
+  for (const [name, { types, most }] of Object.entries(classes)) {
+    const last_seq = kept[name].at(-1)?.seq ?? -1;
+    const fresh = rows.filter((row) => row.seq > last_seq && types.includes(row.type));
+    if (fresh.length) next = { ...next, [name]: [...kept[name], ...fresh].slice(-most) };
+  }
+  return next;
+}
+
+/**
+ * The newest control rows up to the instant shown, in order of seq, without gaps.
+ * Older rows, and rows after the instant on a branch that was simulated further, are requested from the server (`event_window.js`).
+ */
+
+/** Number of rows held. A snapshot frame contains as many, so the list does not depend on how the page got to the instant. */
+export const ROWS_KEPT = 300;
+
+/**
+ * @param {object[]} kept by ascending seq
+ * @param {object[]} added by ascending seq
+ * @param {boolean} follows whether no row is missing between the two lists
+ * @returns {object[]} a new list, or `kept` itself when no row was new
+ */
+export function addRows(kept, added, follows = true) {
+  if (!follows || added[0]?.seq < kept[0]?.seq) return added.slice(-ROWS_KEPT);
+  const last_seq = kept.length ? kept[kept.length - 1].seq : -1;
+  const fresh = added.filter((row) => row.seq > last_seq);
+  if (fresh.length === 0) return kept;
+  return kept.concat(fresh).slice(-ROWS_KEPT);
+}
 
 const TAKES = {
   welcome: (state, message) => ({ ...state, welcome: message }),
@@ -78,3 +178,13 @@ function startOver(state) {
     only: state.only,
   };
 }
+
+/** Chooses what the page shows, as the lab's protocol decides it. The viewer's choice applies while its object exists. */
+
+/**
+ * @param {import("./state.js").LabState} state
+ * @param {{topic?: string, subscription?: string, target?: string, group?: string}} selection what the viewer chose.
+ * `clusters` are sorted (a cell's origin is an index into them), `lanes` are the same in the order in which they are shown.
+ * @returns {{topic?: string, subscription?: string, subject?: string, target: string | null, clusters: string[], lanes: string[], peers: string[], group?: string | null} | null}
+ */
+export const whatIsWatched = (state, selection) => (state.view ? protocolOf(state).watched(state, selection) : null);

@@ -1,6 +1,6 @@
 /** The dialog of branches: a tree in which each branch can be chosen, with a bar for its time; undo returns to the parent branch. */
 
-import { commandWords } from "../model/command_words.js";
+import { commandWords } from "../model/commands.js";
 import { capitalised, seconds } from "../model/format.js";
 import { element, found, required, setText } from "../render/dom.js";
 

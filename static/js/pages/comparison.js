@@ -4,15 +4,13 @@ import { causeWords } from "../model/cause_words.js";
 import { CELL, causesOf, cellAt, columnsOf, duplicateAt, duplicatesIn, figureOf, figureWords, figuresAt, highestFigure, holeAt, missingWords, passagesAt, reached, stepsOf } from "../model/comparison.js";
 import { bytes, counted, seconds, whole } from "../model/format.js";
 import { kindOf } from "../model/marks.js";
-import { makeLoop } from "../playback/loop.js";
-import { atSpeed, clockUpTo, movedTo, paused, played, settled, shown } from "../playback/own_clock.js";
+import { SPEEDS, atSpeed, clockUpTo, makeLoop, movedTo, paused, placeOfSpeed, played, settled, shown, speedText } from "../transport/clock.js";
 import { prepared } from "../render/canvas.js";
 import { element, found, putParts, required, setText } from "../render/dom.js";
 import { glyph, laneCell } from "../render/glyphs.js";
 import { columnHeads, headCell } from "../render/terms.js";
 import { ORIGINS, fontOf, readTheme, themeFor } from "../render/theme.js";
 import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
-import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
 import { makeRequests } from "../wire/http.js";
 import { keepToken } from "../wire/token.js";
 

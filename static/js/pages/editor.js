@@ -3,15 +3,10 @@
  * Without the component's scripts a plain text field has its place; completion is missing then, everything else remains.
  */
 
-import { makeAceEditor } from "../editor/ace_editor.js";
+import { makeAceEditor, makePlainEditor, nextProblem, withProposal, writeProblems } from "../editor/ace_editor.js";
 import { makeCheck, makeOutcome } from "../editor/checking.js";
 import { documentationAt } from "../editor/completion.js";
-import { draftOf, draftsIn, dropDraft, keepDraft } from "../editor/drafts.js";
-import { listenToFiles } from "../editor/files.js";
-import { makePlainEditor } from "../editor/plain_editor.js";
-import { nextProblem, withProposal, writeProblems } from "../editor/problems.js";
-import { makeSharing } from "../editor/sharing.js";
-import { firstBeginning, fromServer, ofFile } from "../editor/starts.js";
+import { draftOf, draftsIn, dropDraft, firstBeginning, fromServer, keepDraft, listenToFiles, makeSharing, ofFile } from "../editor/drafts.js";
 import { counted, seconds } from "../model/format.js";
 import { allOf, element, found, required, setText } from "../render/dom.js";
 import { RequestError, makeRequests } from "../wire/http.js";

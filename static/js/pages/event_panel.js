@@ -1,8 +1,7 @@
 /** The list of events: rows of data that frames do not contain, and the chain of causes under a chosen row. */
 
-import { groupedRows } from "../model/event_groups.js";
+import { glyphOfRow, groupedRows, isDetail, isProtocolMessage, wordsOfRow as wordsInList } from "../model/event_rows.js";
 import { seconds } from "../model/format.js";
-import { glyphOfRow, isDetail, isProtocolMessage, wordsOfRow as wordsInList } from "../model/row_words.js";
 import { protocolOf } from "../protocols/table.js";
 import { prepared } from "../render/canvas.js";
 import { allOf, element, found, putParts, required, setText } from "../render/dom.js";
@@ -216,7 +215,7 @@ export function makeEvents(document, root, on) {
   };
 }
 
-/** @returns {{later: import("../model/event_groups.js").EventGroup[], before: import("../model/event_groups.js").EventGroup[]}} the rows that the list has room for */
+/** @returns {{later: import("../model/event_rows.js").EventGroup[], before: import("../model/event_rows.js").EventGroup[]}} the rows that the list has room for */
 function groupsOf(rows, ahead, wanted) {
   return { later: groupedRows(ahead.filter(wanted), AHEAD_LINES, false), before: groupedRows(rows.filter(wanted), LINES, true) };
 }

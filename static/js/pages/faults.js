@@ -2,8 +2,7 @@
 
 import { commandOf, commandsOf } from "../model/commands.js";
 import { capitalised, seconds } from "../model/format.js";
-import { recordedIn, refusalOf, withoutCommands } from "../model/recorded.js";
-import { lanesOf } from "../model/state.js";
+import { lanesOf, recordedIn, refusalOf, withoutCommands } from "../model/state.js";
 import { protocolOf } from "../protocols/table.js";
 import { allOf, element, found, required } from "../render/dom.js";
 import { makeMenu } from "../transport/menu.js";

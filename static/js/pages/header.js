@@ -1,7 +1,7 @@
 /** The header of the lab page: number of viewers, report, keys. */
 
 import { counted, paragraphsOf, seconds } from "../model/format.js";
-import { NO_COMMANDS, originOf, recordedIn } from "../model/recorded.js";
+import { NO_COMMANDS, originOf, recordedIn } from "../model/state.js";
 import { makeShare } from "./share.js";
 import { protocolOf } from "../protocols/table.js";
 import { allOf, element, required, setText } from "../render/dom.js";
@@ -12,7 +12,7 @@ import { keyGroupsOf } from "../transport/keys.js";
 /**
  * @param {Document} document
  * @param {HTMLElement} root the lab page
- * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string, options: {profile: string, named: Object<string, unknown>}, recorded: import("../model/recorded.js").Recorded | null} | null) => void}}
+ * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string, options: {profile: string, named: Object<string, unknown>}, recorded: import("../model/state.js").Recorded | null} | null) => void}}
  */
 export function makeAbout(document, root) {
   const dialog = required(root, "dialog[data-part=about]");

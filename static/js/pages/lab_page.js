@@ -5,17 +5,14 @@
 
 import { found } from "../render/dom.js";
 import { protocolOf, requireProtocol } from "../protocols/table.js";
-import { VersionError } from "../wire/error.js";
-import { openConnection } from "../wire/connection.js";
-import { makeCredit } from "../wire/credit.js";
+import { VersionError } from "../wire/decode.js";
+import { makeCredit, openConnection } from "../wire/connection.js";
 import { makeRequests } from "../wire/http.js";
 import { ownerToken } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
-import { reduce } from "../model/reduce.js";
+import { reduce, whatIsWatched } from "../model/reduce.js";
 import { selectionOf } from "../model/addresses.js";
-import { whatIsWatched } from "../model/watched.js";
-import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
-import { makeLoop } from "../playback/loop.js";
+import { instantShown, makeLoop, stoppedClock, tookFrame } from "../transport/clock.js";
 import { makeLabLink } from "../transport/lab_link.js";
 import { usesStoredKeys } from "./share.js";
 import { makeView } from "./lab_view.js";

@@ -2,7 +2,7 @@
 
 import { makeCurveWindow } from "../model/curve_window.js";
 import { makeLandmarks } from "../model/landmarks.js";
-import { wordsOfRow } from "../model/row_words.js";
+import { wordsOfRow } from "../model/event_rows.js";
 import { makeAppearance } from "./appearance.js";
 import { makeBeginning, makeNotices, makeStates } from "./notices.js";
 import { makeBranches } from "./branches.js";
@@ -22,8 +22,7 @@ import { PROTOCOLS, protocolOf } from "../protocols/table.js";
 import { element, required } from "../render/dom.js";
 import { makeInspector } from "../render/inspector.js";
 import { makeLegend } from "../render/legend.js";
-import { makeMirror } from "../render/mirror.js";
-import { makeSentence } from "../render/sentence.js";
+import { makeMirror, makeSentence } from "../render/sentence.js";
 import { makeControls } from "../transport/controls.js";
 import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
 

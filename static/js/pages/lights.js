@@ -1,7 +1,7 @@
 /** Highlights the causal cone of a clicked row, message or marker: requested once, shown until Esc or another click. */
 
 import { counted } from "../model/format.js";
-import { plainWordsOf } from "../model/row_words.js";
+import { plainWordsOf } from "../model/event_rows.js";
 import { PROTOCOLS } from "../protocols/table.js";
 import { required, setText } from "../render/dom.js";
 

@@ -1,7 +1,7 @@
 /** The clock of two runs: plays, pauses and seeks both labs together. */
 
 import { capitalised, counted, seconds, span, whole } from "../model/format.js";
-import { plainWordsOf } from "../model/row_words.js";
+import { plainWordsOf } from "../model/event_rows.js";
 import { element, found, required, setText } from "../render/dom.js";
 import { headCell } from "../render/terms.js";
 import { RequestError, makeRequests } from "../wire/http.js";

@@ -5,10 +5,9 @@
 
 import { AnimationError, LAST_MS, checkBytes, checkPixels } from "../model/animation.js";
 import { seconds } from "../model/format.js";
-import { required } from "../render/dom.js";
+import { required, saveFile } from "../render/dom.js";
 import { makeGif, makeWebm } from "../render/animation_file.js";
 import { layoutOf, paintPage, pngOf, svgOf, withTitle } from "../render/picture_file.js";
-import { saveFile } from "../render/save_file.js";
 import { fontOf, readTheme } from "../render/theme.js";
 
 /**

@@ -1,9 +1,8 @@
 /** The panels that answer the questions under the sentence: “Why duplicates?” and “What would have helped”. */
 
 import { counted, lowerBound, seconds, whole } from "../model/format.js";
-import { inOrder } from "../model/variants.js";
+import { headline, inOrder, table } from "../render/what_if_table.js";
 import { element } from "../render/dom.js";
-import { headline, table } from "../render/what_if_table.js";
 
 /** The failover or group that a panel shows: the newest one that the lab has reached, until the viewer chooses another. @param {{at_us: number}[]} cases of the branch, in order @param {number | null} chosen @returns {number} */
 export function chosenCase(cases, chosen, state) {

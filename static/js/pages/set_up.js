@@ -4,8 +4,7 @@ import { isAnswered } from "../model/answer.js";
 import { placeInText } from "../model/text_place.js";
 import { RequestError, debounced, makeRequests } from "../wire/http.js";
 import { makeAnswer, makeAttachment } from "./set_up_answer.js";
-import { allOf, element, found, required, setText } from "../render/dom.js";
-import { saveFile } from "../render/save_file.js";
+import { allOf, element, found, required, saveFile, setText } from "../render/dom.js";
 import { LONGEST_LINK, fragmentOf, textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
 

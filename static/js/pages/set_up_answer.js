@@ -3,11 +3,10 @@
 import { NOT_BY_THE_END, assumptionsOf, causesOf, checksWords, differs, figuresOf, foldAnswer, isAnswered, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, valueWords, whatIfTitle, whatIfWords } from "../model/answer.js";
 import { causeWords } from "../model/cause_words.js";
 import { halves, seconds } from "../model/format.js";
-import { inOrder } from "../model/variants.js";
+import { bestInShort, headline, inOrder, table } from "../render/what_if_table.js";
 import { debounced } from "../wire/http.js";
 import { allOf, element, found, putParts, required, setText } from "../render/dom.js";
 import { columnHeads, termLink } from "../render/terms.js";
-import { bestInShort, headline, table } from "../render/what_if_table.js";
 
 /** Places the dots of a dot plot: along the axis by value, stacked where they would overlap. */
 

@@ -4,7 +4,7 @@ import { RATES, SPEEDS, WIDTHS_PX, planOf, planWords } from "../model/animation.
 import { bytes, seconds } from "../model/format.js";
 import { LOCAL_ONLY, searchOf, sharedOrigin } from "../model/addresses.js";
 import { allOf, element, required, setText } from "../render/dom.js";
-import { speedText } from "../transport/speeds.js";
+import { speedText } from "../transport/clock.js";
 import { makeRequests } from "../wire/http.js";
 import { LONGEST_LINK, fragmentOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";

@@ -11,8 +11,8 @@
  * @property {Object<string, (state: object, message: object) => object>} [takes] reducers of the messages that the protocol's own view requests
  * @property {(state: object, watched: object) => Object<string, string[]>} choices names that the viewer can choose from: `topic`, `subscription`, `group`
  * @property {(state: object, watched: object) => {snapshots: boolean, peers: boolean}} possible what can exist in the lab
- * @property {(state: object, watched: object) => import("../model/sentence.js").Part[]} sentence the headline
- * @property {(state: object, watched: object) => import("../model/sentence.js").Part[] | null} [secondSentence] the line under it
+ * @property {(state: object, watched: object) => import("../render/sentence.js").Part[]} sentence the headline
+ * @property {(state: object, watched: object) => import("../render/sentence.js").Part[] | null} [secondSentence] the line under it
  * @property {(state: object, watched: object) => {question: string | null, shown: boolean}} ask the question under the sentence, and whether its line is shown
  * @property {(state: object, watched: object) => {title: string, lines: string[]}[]} mirror sections of the text view
  * @property {Object<string, (row: object, state: object, later?: object[]) => Array<string | object>>} rows by event type the line of a row; `later`: rows after the instant shown that it may refer to
@@ -39,7 +39,7 @@
 
 import { EMQX } from "./emqx/manifest.js";
 import { PULSAR } from "./pulsar/manifest.js";
-import { VersionError } from "../wire/error.js";
+import { VersionError } from "../wire/decode.js";
 
 /** @type {Protocol[]} */
 export const PROTOCOLS = [EMQX, PULSAR];

@@ -101,3 +101,15 @@ export const found = (root, selector) => /** @type {Selected<Selector> | null} *
  * @returns {Selected<Selector>[]}
  */
 export const allOf = (root, selector) => /** @type {Selected<Selector>[]} */ ([...root.querySelectorAll(selector)]);
+
+/** Lets the browser save a file. */
+
+/** An address of a file is kept this long, since the browser reads it after the click. */
+const KEPT_MS = 10_000;
+
+/** @param {Document} document @param {PageWindow} window @param {Blob} file @param {string} name */
+export function saveFile(document, window, file, name) {
+  const address = window.URL.createObjectURL(file);
+  element(document, "a", { href: address, download: name }).click();
+  window.setTimeout(() => window.URL.revokeObjectURL(address), KEPT_MS);
+}

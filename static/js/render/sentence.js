@@ -1,8 +1,30 @@
 /** The headline sentence with the target as a choice, and the line below. Announced to screen readers at most once a second. */
 
+import { seconds } from "../model/format.js";
 import { protocolOf } from "../protocols/table.js";
-import { plainSentence, secondSentence, sentenceOf } from "../model/sentence.js";
 import { element, putParts, required, setText } from "./dom.js";
+
+/**
+ * The headline sentence of the page, as parts: plain text, {strong}, {harm}, {soft} and {pick}.
+ * {pick} is the target, which the viewer may change. Every figure is counted by the engine, none is derived from the drawing.
+ */
+
+/** @typedef {import("../model/format.js").TextPart} Part */
+
+/**
+ * @param {import("../model/state.js").LabState} state
+ * @param {object | null} watched
+ * @returns {Part[]}
+ */
+export function sentenceOf(state, watched) {
+  return state.view && watched ? protocolOf(state).sentence(state, watched) : ["Connecting…"];
+}
+
+/** @returns {Part[] | null} the line under the sentence, where the protocol has one */
+export const secondSentence = (state, watched) => (state.view && watched ? (protocolOf(state).secondSentence?.(state, watched) ?? null) : null);
+
+/** @returns {string} the parts as one plain sentence, for the live region and the title */
+export const plainSentence = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? part.pick))).join("");
 
 const ANNOUNCED_EVERY_MS = 1000;
 
@@ -74,4 +96,48 @@ function updateAround(heading, parts, piece) {
   for (const node of [...heading.childNodes]) if (node !== picked) node.remove();
   picked.before(...parts.slice(0, at).map(piece));
   picked.after(...parts.slice(at + 1).map(piece));
+}
+
+/**
+ * Builds the text view: the content of the diagram as headings and lists of plain sentences.
+ * It is for screen readers and for viewers who press T. It depends on the state alone, so it cannot differ from the picture.
+ */
+
+/**
+ * @param {import("../model/state.js").LabState} state
+ * @param {object} watched
+ * @returns {{title: string, lines: string[]}[]}
+ */
+export function mirrorOf(state, watched) {
+  if (!state.view || !watched) return [];
+  const head = { title: `At ${seconds(state.at_us)} s`, lines: [plainSentence(sentenceOf(state, watched)), state.playing ? `Playing at ${state.speed} times real time.` : "Paused."] };
+  return [head, ...protocolOf(state).mirror(state, watched)];
+}
+
+/** The text view, always in the page for screen readers; key T makes it visible. Updated at most once a second. */
+
+const EVERY_MS = 1000;
+
+export function makeMirror(document, root) {
+  const box = required(root, "[data-part=mirror]");
+  const words = required(root, "[data-part=words]");
+  let written_ms = -Infinity;
+  let shown = "";
+  return {
+    update(state, watched, wall_ms) {
+      if (wall_ms - written_ms < EVERY_MS && state.playing) return;
+      const sections = mirrorOf(state, watched);
+      const key = JSON.stringify(sections);
+      if (key === shown) return;
+      shown = key;
+      written_ms = wall_ms;
+      words.replaceChildren(...sections.flatMap(({ title, lines }) => [element(document, "h3", { text: title }), element(document, "ul", {}, lines.map((line) => element(document, "li", { text: line })))]));
+    },
+    toggle() {
+      box.classList.toggle("sr");
+      const open = !box.classList.contains("sr");
+      if (open) box.focus();
+      return open;
+    },
+  };
 }

@@ -4,7 +4,7 @@
  * @typedef {object} Diagram what a protocol draws in the section
  * @property {(watched: any) => string[]} lanes its lines
  * @property {(state: any, watched: any) => number} spanUs time shown when the viewer chose no window
- * @property {(state: any, watched: any, window: import("../layout/time_axis.js").TimeWindow, given: any) => any} read what is shown in a window, with `waiting`
+ * @property {(state: any, watched: any, window: import("./time_axes.js").TimeWindow, given: any) => any} read what is shown in a window, with `waiting`
  * @property {() => string} version changes when `read` has something new
  * @property {(context: CanvasRenderingContext2D, state: any, watched: any, theme: any, room: import("./time_axes.js").Room & any) => any[]} paint returns positions that can be clicked
  * @property {(context: CanvasRenderingContext2D, state: any, watched: any, theme: any, room: import("./time_axes.js").Room & any) => void} [paintOver] what is written on the curve
@@ -14,12 +14,73 @@
  * @property {(state: any, watched: any) => boolean} hasCurve
  */
 
-/** @typedef {{span_us: number, x1: number}} TimeAxis the span that is shown when the viewer chose none, and where it ends, px */
-
-import { NEAR_NOW, timePanned, timeZoomed, turned } from "../layout/time_axis.js";
 import { required, setText } from "./dom.js";
-import { curveWords, LINE_PITCH_PX, LOW_PITCH_PX, paintTime, spacetimeHeight } from "./time_axes.js";
-import { listenToTime } from "./time_gestures.js";
+import { LINE_PITCH_PX, LOW_PITCH_PX, NEAR_NOW, curveWords, paintTime, spacetimeHeight, timePanned, timeZoomed, turned } from "./time_axes.js";
+
+/**
+ * Handles the pointer on a time diagram: drag pans, Ctrl and the wheel zoom at the pointer, click chooses, double click seeks.
+ * Time runs across, or down when vertical.
+ */
+
+/** A drag shorter than this is a click, px. */
+const CLICK_PX = 4;
+
+/**
+ * @param {HTMLElement} section
+ * @param {{vertical?: boolean, onPan: (by_px: number) => void, onZoom: (direction: 1 | -1, x: number) => void, onClick: (x: number, y: number) => void, onDouble: (x: number) => void, onHover: (x: number, y: number) => void}} on x, y in the section, px; onZoom and onDouble get the position along the axis
+ */
+export function listenToTime(section, on) {
+  let from = null;
+  let moved = 0;
+  const along = (event) => (on.vertical ? event.clientY : event.clientX);
+  const axis = ({ x, y }) => (on.vertical ? y : x);
+  const place = (event) => {
+    const box = section.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  section.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || /** @type {HTMLElement} */ (event.target).closest("button, select")) return;
+    from = along(event);
+    moved = 0;
+  });
+  section.addEventListener("pointermove", (event) => {
+    if (from === null) {
+      const { x, y } = place(event);
+      on.onHover(x, y);
+      return;
+    }
+    const by = along(event) - from;
+    moved += Math.abs(by);
+    if (moved < CLICK_PX) return;
+    if (!section.hasPointerCapture(event.pointerId)) section.setPointerCapture(event.pointerId);
+    from = along(event);
+    on.onPan(by);
+  });
+  section.addEventListener("pointerup", (event) => {
+    const { x, y } = place(event);
+    if (from !== null && moved < CLICK_PX) on.onClick(x, y);
+    from = null;
+  });
+  section.addEventListener("pointercancel", () => {
+    from = null;
+  });
+  section.addEventListener("dblclick", (event) => {
+    if (!/** @type {HTMLElement} */ (event.target).closest("button, select")) on.onDouble(axis(place(event)));
+  });
+  section.addEventListener(
+    "wheel",
+    (event) => {
+      const across = event.shiftKey ? event.deltaY : event.deltaX;
+      if (event.ctrlKey) on.onZoom(event.deltaY < 0 ? 1 : -1, axis(place(event)));
+      else if (Math.abs(across) > Math.abs(event.shiftKey ? 0 : event.deltaY)) on.onPan(-across);
+      else return; // a plain wheel scrolls the page
+      event.preventDefault();
+    },
+    { passive: false },
+  );
+}
+
+/** @typedef {{span_us: number, x1: number}} TimeAxis the span that is shown when the viewer chose none, and where it ends, px */
 
 /** Limits of the curve's height; within them it uses the space that is left on the page. */
 const LOWEST_CURVE_PX = 50;

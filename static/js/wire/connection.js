@@ -4,8 +4,22 @@
  * It does not interpret frames: the page checks them with `placeOf` and calls `resynchronise` on a gap.
  */
 
-import { decode, WireError } from "./decode.js";
-import { waitBefore } from "./backoff.js";
+import { WireError, decode } from "./decode.js";
+
+/** Computes how long to wait before reconnecting: doubled each time, bounded, and random, so that 500 pages do not return at once. */
+
+export const FIRST_WAIT_MS = 400;
+export const LONGEST_WAIT_MS = 8000;
+
+/**
+ * @param {number} attempt 0 for the first try after a loss
+ * @param {() => number} random in [0, 1)
+ * @returns {number} milliseconds, between half and all of the doubled wait
+ */
+export function waitBefore(attempt, random) {
+  const whole_ms = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt, 16));
+  return Math.round(whole_ms * (0.5 + 0.5 * random()));
+}
 
 /**
  * @param {object} parts
@@ -71,5 +85,24 @@ export function openConnection({ makeSocket, hello, onFrame, onState, onError, l
       if (socket) socket.close();
       onState("closed");
     },
+  };
+}
+
+/**
+ * Decides when the page reports to the server up to which frame it has received (docs/websocket.md, Credit).
+ * A report for every frame would cost the server as much as sending one. With one per `SEEN_EVERY` frames the server still has 30 of
+ * its 40 frames of credit. A snapshot frame is reported at once.
+ */
+
+export const SEEN_EVERY = 10;
+
+/** @returns {(frame: {epoch: number, number: number, snapshot: boolean}) => object | null} the message to send after this frame, if any */
+export function makeCredit() {
+  let unanswered = 0;
+  return (frame) => {
+    unanswered += 1;
+    if (unanswered < SEEN_EVERY && !frame.snapshot) return null;
+    unanswered = 0;
+    return { type: "seen", epoch: frame.epoch, number: frame.number };
   };
 }

@@ -3,8 +3,8 @@
  * Numbers only, px.
  */
 
-import { PRIORITY, placeLabels } from "../../../layout/labels.js";
-import { pointOn } from "../../../layout/links.js";
+import { PRIORITY, placeLabels } from "../../../render/labels.js";
+import { pointOn } from "../../../layout/plane.js";
 
 /** Distances of a name from the middle of its message, px at scale 1; the larger ones are for crowded links. */
 const OFFSETS_PX = [-20, 8, -36, 24, -52, 40];

@@ -6,14 +6,14 @@ import { counted, span } from "../../../model/format.js";
 /**
  * @param {import("../../../model/state.js").LabState} state
  * @param {{group: string | null}} watched
- * @returns {import("../../../model/sentence.js").Part[]}
+ * @returns {import("../../../render/sentence.js").Part[]}
  */
 export function groupSentence(state, watched) {
   if (watched.group === null) return ["No group is declared yet. ", { soft: "Press play." }];
   return problem(state, watched) ?? duplicatesSoFar(state, watched) ?? crashes(state, watched);
 }
 
-/** The line under the headline: the duplicates so far, where a present problem is the headline. @returns {import("../../../model/sentence.js").Part[] | null} */
+/** The line under the headline: the duplicates so far, where a present problem is the headline. @returns {import("../../../render/sentence.js").Part[] | null} */
 export function groupSecondSentence(state, watched) {
   if (watched.group === null || problem(state, watched) === null) return null;
   const figures = state.view.groups[watched.group].figures;

@@ -4,7 +4,7 @@
  * cone everywhere on the page.
  */
 
-import { spanFor, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
+import { spanFor, timePanned, timeZoomed, turned } from "../../../render/time_axes.js";
 import { counted, seconds, whole } from "../../../model/format.js";
 import { FAMILY_OF, foldNodeMessages, wordsOfMessage } from "../model/node_messages.js";
 import { marksOf } from "../../../model/marks.js";
@@ -14,7 +14,7 @@ import { columnsOf, sessionsOf } from "../layout/node_message_columns.js";
 import { makeKey, makeKinds, makeListing, makePager, makeSpread, makeZoom } from "../render/node_message_controls.js";
 import { AXIS_PX, paintNodeMessages } from "../render/node_message_diagram.js";
 import { element, setText } from "../../../render/dom.js";
-import { listenToTime } from "../../../render/time_gestures.js";
+import { listenToTime } from "../../../render/time_section.js";
 
 const NEAR_PX = 9;
 /** Lowest diagram that is made to fit into what is in view, and the space below it, px. */
@@ -37,7 +37,7 @@ export const NODE_MESSAGES = { name: "node-messages", title: "Messages between n
  * @property {Set<string>} hidden kinds of messages that are not shown
  * @property {boolean} even whether time is to scale
  * @property {number} first_session
- * @property {import("../../../layout/time_axis.js").TimeWindow | null} window
+ * @property {import("../../../render/time_axes.js").TimeWindow | null} window
  * @property {number} now_us
  * @property {string} drawn key of everything that a drawing depends on
  * @property {any[]} places positions of the messages in the picture

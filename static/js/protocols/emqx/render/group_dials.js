@@ -6,7 +6,7 @@
  */
 
 import { flightLabels } from "../layout/flight_labels.js";
-import { pointOn, shareOf } from "../../../layout/links.js";
+import { pointOn, shareOf } from "../../../layout/plane.js";
 import { glyph } from "../../../render/glyphs.js";
 import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";

@@ -6,7 +6,7 @@
 import { clientOf } from "../model/groups.js";
 import { span } from "../../../model/format.js";
 import { badgeOf } from "../model/rounds.js";
-import { pointOn } from "../../../layout/links.js";
+import { pointOn } from "../../../layout/plane.js";
 import { element, setText } from "../../../render/dom.js";
 import { clientWords } from "./group_nodes.js";
 import { makeRoving } from "./roving.js";

@@ -1,6 +1,6 @@
 /** Draws the upper part of the picture: nodes as enclosures, the leader, cards of clients, links. Names are buttons over the canvas. */
 
-import { pointOn } from "../../../layout/links.js";
+import { pointOn } from "../../../layout/plane.js";
 
 import { counted, span } from "../../../model/format.js";
 import { badgeOf } from "../model/rounds.js";

@@ -1,7 +1,7 @@
 /** Labels of a stream's tape: the redeliveries of each crash, and the names of its cursors. */
 
 import { xAt } from "../layout/group_tapes.js";
-import { PRIORITY } from "../../../layout/labels.js";
+import { PRIORITY } from "../../../render/labels.js";
 import { whole } from "../../../model/format.js";
 import { clientOf, duplicatesOf } from "../model/groups.js";
 

@@ -5,12 +5,11 @@
  */
 
 import { xAt } from "../layout/group_tapes.js";
-import { placeLabels } from "../../../layout/labels.js";
+import { drawLabels, makeMeasure, placeLabels } from "../../../render/labels.js";
 import { clientOf, isDoubled, isOver } from "../model/groups.js";
 import { freeCell } from "../../../render/glyphs.js";
 import { crashLabels, cursorLabels, duplicateLabels, footOf } from "./group_tape_labels.js";
 import { markAs } from "../../../render/marks.js";
-import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
 /** Narrower messages are drawn without gaps, px. */

@@ -3,7 +3,7 @@
  * The curve below is the number of duplicates if the leader crashed at each instant.
  */
 
-import { spanFor } from "../../../layout/time_axis.js";
+import { spanFor } from "../../../render/time_axes.js";
 import { causeWords } from "../../../model/cause_words.js";
 import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";

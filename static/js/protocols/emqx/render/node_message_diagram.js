@@ -5,13 +5,12 @@
  */
 
 import { FAMILY_OF, leaderLine, sessionLine } from "../model/node_messages.js";
-import { ticksOf } from "../../../layout/time_axis.js";
+import { ticksOf } from "../../../render/time_axes.js";
 import { unfolded } from "../layout/unfolded.js";
 import { prepared } from "../../../render/canvas.js";
-import { paintCone } from "../../../render/cone.js";
+import { arrowHead, paintCone } from "../../../render/cone.js";
 import { glyph } from "../../../render/glyphs.js";
 import { paintLines } from "./node_message_lines.js";
-import { arrowHead } from "../../../render/arrows.js";
 import { fontOf } from "../../../render/theme.js";
 
 export const AXIS_PX = 54;

@@ -1,7 +1,7 @@
 /** The menus of the things of a group lab, as items made from the present state. Data only. */
 
 import { clientsOf, leaderOf } from "../model/groups.js";
-import { linkMenu } from "../../../transport/link_menu.js";
+import { linkMenu } from "../../../transport/menu.js";
 
 /** @typedef {import("../../../transport/menu.js").Item} Item */
 

@@ -1,6 +1,6 @@
 /** What it means to drag a marker or message in flight: back along its link delays it, off the link would lose it. Numbers only. */
 
-import { pointOn, shareOf } from "../../../layout/links.js";
+import { pointOn, shareOf } from "../../../layout/plane.js";
 
 /** Farther from its link than this, a flight is off the link, px at scale 1. */
 const OFF_PX = 34;

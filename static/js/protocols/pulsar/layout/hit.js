@@ -1,7 +1,7 @@
 /** Finds the entry or the message in flight under a pointer in the picture of the lanes. Numbers only. */
 
 import { markerKind } from "../model/cells.js";
-import { pointOn, shareOf } from "../../../layout/links.js";
+import { pointOn, shareOf } from "../../../layout/plane.js";
 import { entryAt } from "./strip.js";
 
 /** @returns {string} the lane nearest to a point of the picture */

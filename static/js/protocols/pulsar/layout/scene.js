@@ -8,9 +8,8 @@ import { ENTRIES_HELD } from "../model/older_cells.js";
 import { FORECAST_DUPLICATE, isOwnMarker, makeEntryFlags, UNKNOWN } from "../model/entry_flags.js";
 import { stretchesOf } from "../model/causes.js";
 import { pinsOf } from "./pins.js";
-import { makePlane } from "../../../layout/plane.js";
+import { layLinks, makePlane } from "../../../layout/plane.js";
 import { layStrip } from "./strip.js";
-import { layLinks } from "../../../layout/links.js";
 import { backOf, fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
 import { topicView } from "../model/topics.js";
@@ -27,7 +26,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @property {import("./window.js").Window} window fitted to the logs
  * @property {Object<string, SceneLane>} lanes by cluster
  * @property {import("./threads.js").Thread[]} threads
- * @property {import("../../../layout/links.js").Arc[]} arcs
+ * @property {import("../../../layout/plane.js").Arc[]} arcs
  * @property {import("../../../model/state.js").LabState["only"]} only entries that are marked beside another run
  */
 /**

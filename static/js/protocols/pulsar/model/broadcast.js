@@ -4,7 +4,7 @@ import { counted, span, whole } from "../../../model/format.js";
 
 /**
  * @param {any} state
- * @returns {import("../../../model/sentence.js").Part[] | null} null for a lab without audiences
+ * @returns {import("../../../render/sentence.js").Part[] | null} null for a lab without audiences
  */
 export function broadcastSentence(state) {
   const audiences = Object.entries(state.view?.audiences ?? {}).map(([key, one]) => ({ name: key.split("/")[0], ...one }));
@@ -12,7 +12,7 @@ export function broadcastSentence(state) {
   const served = audiences.filter(({ slowest_us }) => slowest_us !== null).sort((one, other) => other.slowest_us - one.slowest_us);
   if (served.length === 0) return connecting(audiences);
   const [worst, ...others] = served;
-  /** @type {import("../../../model/sentence.js").Part[]} */
+  /** @type {import("../../../render/sentence.js").Part[]} */
   const parts = ["The slowest of ", { strong: `${counted(worst.subscriptions, "subscription")} of ${worst.topic}` }, " received its last message after ", { strong: span(worst.slowest_us) }, ". "];
   if (others.length) parts.push({ soft: `${others.slice(0, 2).map(({ topic, subscriptions, slowest_us }) => `${span(slowest_us)} on ${topic} (${counted(subscriptions, "subscription")})`).join(", ")}.` });
   return parts;

@@ -79,7 +79,7 @@ function runningWords(all, running) {
   return [{ strong: everyReplicator(all) }, `${all.length === 1 ? " runs" : " run"}: ${listed}${more}.`];
 }
 
-/** The line under it: why that replicator does not run, as the broker says it. @returns {import("../../../model/sentence.js").Part[] | null} */
+/** The line under it: why that replicator does not run, as the broker says it. @returns {import("../../../render/sentence.js").Part[] | null} */
 export function creationReason(state) {
   const worst = state.welcome?.family === "topic-creation" ? worstOf(replicatorsOf(state.view)) : null;
   return worst && [`Why: ${worst.error.replace(/\.?$/, ".")}`];

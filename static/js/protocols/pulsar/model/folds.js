@@ -22,7 +22,7 @@ export const nothingFolded = () => ({ cells: {}, owners: new Map(), snapshots: n
 /**
  * @param {import("../../../model/state.js").LabState & PulsarState} base the previous state
  * @param {object} frame
- * @param {{kept: import("../../../model/kept.js").Kept, follows: boolean}} given the rows held now; whether the frame's rows follow the previous ones
+ * @param {{kept: import("../../../model/reduce.js").Kept, follows: boolean}} given the rows held now; whether the frame's rows follow the previous ones
  * @returns {Partial<PulsarState>} the changes of the frame
  */
 export function foldFrame(base, frame, { kept, follows }) {

@@ -43,7 +43,7 @@ export function shownMigration(state, tenant) {
   return all.findLast((one) => one.tenant === tenant) ?? all[all.length - 1] ?? null;
 }
 
-/** @returns {import("../../../model/sentence.js").Part[]} its state, and the cost of a switch now */
+/** @returns {import("../../../render/sentence.js").Part[]} its state, and the cost of a switch now */
 export function migrationSentence(one) {
   const number = one.steps.findIndex(({ name }) => name === one.at) + 1;
   const step = `step ${number}, ${STEP_WORDS[one.at][0].toLowerCase()},`;

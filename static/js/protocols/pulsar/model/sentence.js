@@ -1,14 +1,13 @@
 /** The headline of a Pulsar lab: duplicates, messages not replicated and lost, by a failover now or by the last one. */
 
 import { counted, whole } from "../../../model/format.js";
-import { recordedIn } from "../../../model/recorded.js";
-import { isUp } from "../../../model/state.js";
+import { isUp, recordedIn } from "../../../model/state.js";
 import { broadcastSentence } from "./broadcast.js";
 import { creationReason, creationSentence } from "./creation.js";
 import { shadowSentence } from "./shadows.js";
 import { topicView } from "./topics.js";
 
-/** @typedef {import("../../../model/sentence.js").Part} Part */
+/** @typedef {import("../../../render/sentence.js").Part} Part */
 
 /** @returns {Part[]} */
 export function pulsarSentence(state, watched) {

@@ -113,7 +113,7 @@ export function fedBy(reader) {
 
 /**
  * The headline of a lab with shadow topics: the bytes saved, and the worst problem of one of them, a loss or its lag.
- * @returns {import("../../../model/sentence.js").Part[] | null}
+ * @returns {import("../../../render/sentence.js").Part[] | null}
  */
 export function shadowSentence(state, watched) {
   const source = sourcesOf(state).length ? sourceWatched(state, watched) : null;

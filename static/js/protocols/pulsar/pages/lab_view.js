@@ -3,7 +3,7 @@
 import { makeCurveWindow } from "../../../model/curve_window.js";
 import { required } from "../../../render/dom.js";
 import { themeFor } from "../../../render/theme.js";
-import { linkMenu } from "../../../transport/link_menu.js";
+import { linkMenu } from "../../../transport/menu.js";
 import { isLoading, olderCells } from "../model/older_cells.js";
 import { makePassages } from "../model/passages.js";
 import { wordsOfThing } from "../model/thing_words.js";

@@ -1,7 +1,6 @@
 /** Draws the reasons on the curve of duplicates: few labels, each with a line to its instant, none over another. */
 
-import { placeLabels } from "../../../layout/labels.js";
-import { makeMeasure, drawLabels } from "../../../render/labels.js";
+import { drawLabels, makeMeasure, placeLabels } from "../../../render/labels.js";
 import { markAs } from "../../../render/marks.js";
 
 /** Most labels on one curve. */

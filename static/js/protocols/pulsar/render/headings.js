@@ -3,7 +3,7 @@
  * Those with a dotted underline open a menu with faults, by pointer or by keyboard.
  */
 
-import { pointOn } from "../../../layout/links.js";
+import { pointOn } from "../../../layout/plane.js";
 import { span } from "../../../model/format.js";
 import { troubleWords } from "../model/trouble.js";
 import { element, setText } from "../../../render/dom.js";

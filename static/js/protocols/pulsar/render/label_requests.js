@@ -5,7 +5,7 @@
 
 import { shortName } from "../model/snapshot_names.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
-import { PRIORITY } from "../../../layout/labels.js";
+import { PRIORITY } from "../../../render/labels.js";
 import { WAYS } from "../layout/label_ways.js";
 import { WORDS_PX, xOf, yOf } from "../../../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
@@ -29,7 +29,7 @@ const THREAD_WORDS = { applied: "applied", used: "used, update in flight", ready
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
  * @param {import("./prediction.js").Prediction | null} prediction
- * @returns {(import("../../../layout/labels.js").LabelRequest & {of: string})[]} with runs as labels; of: the lane
+ * @returns {(import("../../../render/labels.js").LabelRequest & {of: string})[]} with runs as labels; of: the lane
  */
 export function labelRequests(scene, state, measure, line, prediction) {
   const requests = [];

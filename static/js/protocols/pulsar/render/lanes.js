@@ -3,12 +3,11 @@
  */
 
 import { densityOf } from "../model/density.js";
-import { leftOut, placeLabels, PRIORITY } from "../../../layout/labels.js";
+import { PRIORITY, drawLabels, leftOut, makeMeasure, placeLabels } from "../../../render/labels.js";
 import { flagBoxes } from "../layout/pins.js";
 import { prepared } from "../../../render/canvas.js";
 import { markAs, paintWithChosen } from "../../../render/marks.js";
 import { drawDown } from "./down.js";
-import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { drawLedgers } from "./ledgers.js";
 import { drawLit } from "./lit.js";
 import { drawOnly } from "./only.js";

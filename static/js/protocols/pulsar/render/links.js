@@ -1,8 +1,7 @@
 /** Draws the links as arcs between the heads of lanes (static part), and messages in flight (every animation frame). */
 
-import { pointOn, shareOf } from "../../../layout/links.js";
+import { pointOn, shareOf, xOf, yOf } from "../../../layout/plane.js";
 import { farEdge } from "../layout/strip.js";
-import { xOf, yOf } from "../../../layout/plane.js";
 import { freeCell, glyph } from "../../../render/glyphs.js";
 import { markAs } from "../../../render/marks.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";

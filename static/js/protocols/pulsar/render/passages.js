@@ -6,7 +6,7 @@
 
 import { BINS } from "../model/passages.js";
 import { markerCluster } from "../model/marker_owner.js";
-import { arrowHead } from "../../../render/arrows.js";
+import { arrowHead } from "../../../render/cone.js";
 import { glyph } from "../../../render/glyphs.js";
 import { markAs } from "../../../render/marks.js";
 

@@ -1,9 +1,8 @@
 /** Pulsar's part of the time section: the space-time diagram of markers and snapshots, and the reasons of the curve. */
 
-import { spanOfPeriods } from "../../../layout/time_axis.js";
+import { curveY, spanOfPeriods } from "../../../render/time_axes.js";
 import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";
-import { curveY } from "../../../render/time_axes.js";
 import { curveReasons } from "../model/curve_reasons.js";
 import { MARKS } from "../model/marks.js";
 import { snapshotPeriod } from "../model/snapshot_period.js";
