@@ -61,7 +61,7 @@ OF_ONE_SCREEN = re.compile(
 """A direction or a shade: lanes are turned on a phone, and acked messages are darker in the dark theme."""
 
 NEVER_TURNED = {
-    "static/js/protocols/emqx/render/node_message_controls.js": "its diagram is the same on every screen",
+    "static/js/protocols/emqx/pages/node_message_panel.js": "its diagram is the same on every screen",
     "static/js/protocols/emqx/render/legend.js": "the cards and strips of a group are never turned",
 }
 

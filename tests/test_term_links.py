@@ -40,7 +40,7 @@ NO_TERM = {
 """By module the headings without a link, and why."""
 
 WITHOUT_LINKS = {
-    "protocols/emqx/render/layers.js": "the titles of the drawn state machines name a borrower or a stream",
+    "protocols/emqx/pages/layers_panel.js": "the titles of the drawn state machines name a borrower or a stream",
     "protocols/pulsar/pages/brokers_panel.js": "the titles of the charts; the table has their terms",
     "protocols/pulsar/pages/creation_panel.js": "the titles of the two tables; clusters head their columns",
     "protocols/pulsar/pages/migration_panel.js": "the title of the conditions names the next step",

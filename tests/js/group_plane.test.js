@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { flightLabels } from "../../static/js/protocols/emqx/layout/flight_labels.js";
+import { flightLabels } from "../../static/js/protocols/emqx/render/group_nodes.js";
 import { pointOn } from "../../static/js/layout/plane.js";
 import { makeGroupPlane } from "../../static/js/protocols/emqx/layout/group_plane.js";
 

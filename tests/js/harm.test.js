@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { makeBursts } from "../../static/js/pages/lab_view.js";
-import { layTapes } from "../../static/js/protocols/emqx/layout/group_tapes.js";
-import { countsOfFold, foldsOf } from "../../static/js/protocols/emqx/model/groups.js";
+import { layTapes } from "../../static/js/protocols/emqx/layout/group_plane.js";
+import { countsOfFold, figuresOf, foldsOf } from "../../static/js/protocols/emqx/model/groups.js";
 import { groupSecondSentence, groupSentence } from "../../static/js/protocols/emqx/model/group_sentence.js";
-import { figuresOf } from "../../static/js/protocols/emqx/model/rounds.js";
 import { clustersOf, leadersOf } from "../../static/js/protocols/emqx/render/group_time.js";
 import { plainSentence } from "../../static/js/render/sentence.js";
 import { costOf } from "../../static/js/protocols/pulsar/model/sentence.js";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layMachine } from "../../static/js/protocols/emqx/layout/machine.js";
-import { clientsOf } from "../../static/js/protocols/emqx/model/groups.js";
+import { layMachine } from "../../static/js/protocols/emqx/pages/layers_panel.js";
+import { badgeOf, clientsOf } from "../../static/js/protocols/emqx/model/groups.js";
 import { machinesNow, memberOf, exchangedBetween } from "../../static/js/protocols/emqx/model/layers.js";
-import { badgeOf } from "../../static/js/protocols/emqx/model/rounds.js";
 
 const MACHINE = { start: "free", moves: { free: { granting: "a round" }, granting: { granted: "progress", revoked: "end", free: "gone" }, granted: { revoking: "too many", revoked: "end", free: "gone" }, revoking: { revoked: "done", free: "gone" }, revoked: { free: "exchanges" } } };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { unfolded } from "../../static/js/protocols/emqx/layout/unfolded.js";
+import { unfolded } from "../../static/js/protocols/emqx/render/node_message_diagram.js";
 import { deadlinesOf, foldNodeMessages, overlapsOf, wordsOfMessage } from "../../static/js/protocols/emqx/model/node_messages.js";
 
 const sent = (seq, at_us, reason, count, more = {}) => ({ seq, at_us, type: "protocol.sent", reason, count, cluster: "n1", peer: "n1", client: "ada", ...more });

@@ -7,8 +7,6 @@
  * @property {string} snippet
  * @property {string} kind shown beside it: "key", "required key", "name", "value", "default"
  * @property {string[]} words documentation, in paragraphs
- *
- * @typedef {import("./schema.js").Part} Part
  */
 
 import { entryAt, pathOf, placeAt, readOutline, scalarsOf, valueAt } from "./outline.js";

@@ -97,8 +97,6 @@ function place(menu, anchor, home) {
 
 /** The items of a link's menu, from the present state. Data only. */
 
-/** @typedef {Item} Item */
-
 /** @returns {{title: string, items: Item[]}[]} */
 export function linkMenu(state, [a, b]) {
   const there = state.view.links[`${a} -> ${b}`];

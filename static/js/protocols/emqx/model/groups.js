@@ -1,3 +1,5 @@
+import { counted, span, whole } from "../../../model/format.js";
+
 /**
  * A group lab as the diagram needs it, from `world.view()`: its leader, clients with their borrowers, streams as tapes.
  * What a leader assigned and what clients actually do are kept separately. Plain values; positions are offsets of the next message.
@@ -25,8 +27,6 @@
  * @property {number[][]} duplicates ranges [first, after] of its duplicates, ascending
  * @property {{leader: number, kill: number}} again messages that each crash would redeliver
  */
-
-import { counted, whole } from "../../../model/format.js";
 
 /** @returns {string} "ada" of "ada/0" */
 export const clientOf = (borrower) => borrower.slice(0, borrower.lastIndexOf("/"));
@@ -170,4 +170,87 @@ export function countsOfFold({ tapes, duplicates, doubled, unread, again }) {
     ...run(unread, "without a reader"),
     ...run(again.leader, "redelivered if the leader crashes", "if the leader crashes"),
   ];
+}
+
+/** Describes the thing under the pointer in a group lab, in one line. */
+
+const namedTape = (state, watched, name) => tapesOf(state, watched.group).find((one) => one.name === name);
+
+const WORDS = {
+  node: (state, watched, { node }) => `node ${node}: click to crash it or cut it off`,
+  leader: () => "the leader: click to crash it or inspect it",
+  client: (state, watched, { client }) => `${client}: click to kill it, pause its acknowledgements or inspect it`,
+  flight: (state, watched, { flight }) => `${flight.what} of ${flight.client} in flight to ${flight.to}: click to drop, delay or duplicate it`,
+  stream: (state, watched, { stream }) => `${stream}: click to inspect it`,
+  fold: (state, watched, { key, counts }) => `${key}: ${counts.join(", ")}; click to expand`,
+  chunk: (state, watched, { stream, offset }) => messageWords(namedTape(state, watched, stream), offset),
+  message: (state, watched, { stream, offset }) => messageWords(namedTape(state, watched, stream), offset),
+};
+
+/** @returns {string} */
+export const groupThingWords = (state, watched, thing) => WORDS[thing.kind](state, watched, thing);
+
+/** @returns {string} state of one message for each reader, the leader and the store */
+export function messageWords(tape, offset) {
+  const facts = tape.readers.map((one) => `${offset < one.acknowledged ? "acknowledged by" : offset < one.delivered ? "delivered, not acked by" : "not delivered to"} ${one.client}`);
+  const reported = tape.leader_entry ? `${offset < tape.leader_entry.position ? "" : "not "}reported to the leader` : "its stream is not in the leader's table";
+  const again = tape.duplicates.some(([first, after]) => first <= offset && offset < after) ? ["duplicate: delivered again after an acknowledgement"] : [];
+  return `Message ${offset}: ${[...again, ...facts, reported, `${offset < tape.committed ? "" : "not "}committed`].join(", ")}.`;
+}
+
+/** A group's rounds and figures as texts and numbers: timers of its leader, whether it is stable, its costs so far. */
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {string} group
+ * @returns {{name: string, whole_us: number, due_us: number[]}[]} timers of the leader, outermost first; empty without a leader
+ */
+export function timersOf(state, group) {
+  const leading = leaderOf(state.view.groups[group]);
+  if (!leading) return [];
+  const { rounds, periodical_us, heartbeat_us } = leading.leader;
+  const { spans_us } = state.view;
+  return [
+    { name: "next rebalance", whole_us: spans_us.leader_renew_streams_interval, due_us: rounds.due_us },
+    { name: "next check of deadlines and resends", whole_us: spans_us.leader_periodical_actions_interval, due_us: [periodical_us] },
+    { name: "next commit", whole_us: spans_us.leader_heartbeat_interval, due_us: [heartbeat_us] },
+  ].map((timer) => ({ ...timer, due_us: timer.due_us.filter((us) => us !== null) }));
+}
+
+/** @returns {{stable: boolean, words: string}} whether the group is stable, and what is missing */
+export function badgeOf({ stability, figures }) {
+  const { leaders, unowned, on_their_way, starved = 0, unread, held, spread } = stability;
+  const doubled = figures?.two_readers_now ?? 0;
+  const stable = stability.stable && doubled === 0;
+  if (stability.stable && !stable) return { stable, words: `stable for its leader, but ${counted(doubled, "stream has", "streams have")} two readers` };
+  if (stable) return { stable, words: "stable" };
+  if (leaders !== 1) return { stable, words: `not stable: ${leaders === 0 ? "no leader" : `${leaders} leaders`}` };
+  const streams = (count, words) => (count > 0 ? [`${counted(count, "stream")} ${words}`] : []);
+  const missing = [...streams(unowned, "unassigned"), ...streams(on_their_way, "being granted or revoked"), ...streams(starved, "starved: granted, but the owner acted on a late revoke"), ...streams(unread, "not read by the owner"), ...streams(held, "held by a client that acknowledges nothing"), ...(spread > 1 ? [`shares differ by ${spread}`] : [])];
+  return { stable, words: `not stable: ${missing.join(", ")}` };
+}
+
+/** @returns {{name: string, value: string, note: string, harm: boolean}[]} */
+export function figuresOf({ figures }) {
+  if (!figures) return [];
+  const { handover_us: gap } = figures;
+  const some = figures.handovers > 0;
+  return [
+    { name: "streams without a reader", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} so far, the sum over all streams`, harm: figures.unowned_now > 0 },
+    { name: "handover time", value: some ? `${gapWords(gap.p50)}, median of ${whole(figures.handovers)}` : "–", note: some ? `from one reader of a stream to the next; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no handover so far", harm: false },
+    { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of unacknowledged messages${figures.pending_repeats ? `; ${counted(figures.pending_repeats, "message")} still to be delivered again` : ""}`, harm: figures.duplicates > 0 },
+    { name: "streams with two readers", value: whole(figures.two_readers_now), note: figures.two_readers ? `${counted(figures.two_readers, "time")} so far, ${span(figures.two_readers_us)} in all` : "none so far", harm: figures.two_readers_now > 0 },
+  ];
+}
+
+/** A handover's time without a reader; there is none when the next client began before or when the last one ended. */
+const gapWords = (gap_us) => (gap_us === 0 ? "no gap" : span(gap_us));
+
+/** @returns {{at_us: number, seq: number, words: string}[]} rounds that changed something, newest first */
+export function roundsOf(rows, group, most) {
+  return rows
+    .filter((row) => row.subscription === group)
+    .slice(-most)
+    .reverse()
+    .map((row) => ({ at_us: row.at_us, seq: row.seq, words: `leader ${row.count} assigned ${counted(row.entry, "stream")} to ${counted(row.sequence_id, "borrower")}` }));
 }

@@ -64,3 +64,15 @@ export const GROUP_ROWS = {
 export function repeatOf(row) {
   return row.type === "protocol.lost" && `${row.client}|${row.subscription}|${row.topic}|${row.reason}|${row.detail}`;
 }
+
+/** Texts for EMQX's faults on time axes. */
+
+/** @type {import("../../../model/marks.js").MarkWords} */
+export const MARKS = {
+  rows: {
+    "node.crashed": (row) => `${row.cluster} crashed`,
+    "leader.ended": (row) => (row.reason === "crashed" ? `leader ${row.count} crashed` : ""),
+    "node.restarted": (row) => `${row.cluster} restarted`,
+  },
+  planned: {},
+};

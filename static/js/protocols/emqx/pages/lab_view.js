@@ -2,9 +2,8 @@
 
 import { makeCurveWindow } from "../../../model/curve_window.js";
 import { makeTimeSection } from "../../../render/time_section.js";
-import { groupThingWords } from "../model/group_words.js";
-import { inspectorOf } from "../render/group_looks.js";
-import { makeGroupRisk } from "../render/group_risk.js";
+import { groupThingWords } from "../model/groups.js";
+import { inspectorOf, makeGroupRisk } from "../render/group_tables.js";
 import { makeGroupStage } from "../render/group_stage.js";
 import { GROUP_TIME } from "../render/group_time.js";
 import { MENUS } from "../transport/fault_menus.js";

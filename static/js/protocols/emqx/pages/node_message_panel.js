@@ -4,17 +4,129 @@
  * cone everywhere on the page.
  */
 
-import { spanFor, timePanned, timeZoomed, turned } from "../../../render/time_axes.js";
 import { counted, seconds, whole } from "../../../model/format.js";
-import { FAMILY_OF, foldNodeMessages, wordsOfMessage } from "../model/node_messages.js";
 import { marksOf } from "../../../model/marks.js";
-import { MARKS } from "../model/marks.js";
 import { makeWindows } from "../../../model/windows.js";
-import { columnsOf, sessionsOf } from "../layout/node_message_columns.js";
-import { makeKey, makeKinds, makeListing, makePager, makeSpread, makeZoom } from "../render/node_message_controls.js";
+import { clientsOf } from "../model/groups.js";
+import { FAMILY_OF, foldNodeMessages, leaderLine, sessionLine, wordsOfMessage } from "../model/node_messages.js";
+import { MARKS } from "../model/row_words.js";
 import { AXIS_PX, paintNodeMessages } from "../render/node_message_diagram.js";
 import { element, setText } from "../../../render/dom.js";
+import { spanFor, timePanned, timeZoomed, turned } from "../../../render/time_axes.js";
 import { listenToTime } from "../../../render/time_section.js";
+
+/** Arranges the vertical lines of the diagram of messages: half of the sessions, the leaders, the other half. */
+
+/** Width of one line, px; smaller on a narrow page. */
+const LINE_PX = 104;
+const NARROW_LINE_PX = 88;
+const NARROW_PX = 560;
+
+/** @returns {string[]} sessions of the group */
+export const sessionsOf = (state, group) => clientsOf(state, group).map(({ name }) => name);
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {string} group
+ * @param {{messages: any[], borrowers: any[], leaders: any[]}} folded messages, borrowers and leaders of the window
+ * @param {{start_us: number, span_us: number}} window
+ * @param {{width: number, axis_px: number, scale: number, first_session: number}} room
+ * @returns {{lines: {name: string, title: string, note: string}[], first: number, shown: number, count: number, fit: number}}
+ *   `count` sessions exist, `shown` of them have a line, from index `first`; `fit` is the number for which there is room
+ */
+export function columnsOf(state, group, folded, window, { width, axis_px, scale, first_session }) {
+  const named = [...folded.messages, ...folded.borrowers].map(({ client }) => client);
+  const names = [...new Set([...sessionsOf(state, group), ...named])].sort();
+  const nodes = leaderNodes(state.view.groups[group].claim, folded, window);
+  const fit = Math.max(1, Math.floor((width - axis_px) / ((width < NARROW_PX ? NARROW_LINE_PX : LINE_PX) * scale)) - nodes.length);
+  const first = Math.max(0, Math.min(first_session, names.length - fit));
+  const sessions = names.slice(first, first + fit);
+  const half = Math.ceil(sessions.length / 2);
+  const line = (name) => ({ name: sessionLine(name), title: name, note: state.view.sessions[name]?.state === "online" ? state.view.sessions[name].node : "offline" });
+  const leaders = nodes.map((node) => ({ name: leaderLine(node), title: "leader", note: `at ${node}` }));
+  return { lines: [...sessions.slice(0, half).map(line), ...leaders, ...sessions.slice(half).map(line)], first, shown: sessions.length, count: names.length, fit };
+}
+
+/** Nodes with a leader or a leader's message in the window; without any, the node that has the claim. */
+function leaderNodes(claim, { leaders, messages }, window) {
+  const end_us = window.start_us + window.span_us;
+  const here = leaders.filter(({ from, until }) => from.at_us <= end_us && (until === null || until.at_us >= window.start_us)).map(({ node }) => node);
+  const with_messages = messages.flatMap(({ from, to, sent }) => (sent.at_us >= window.start_us && sent.at_us <= end_us ? [from, to] : [])).filter((name) => name.startsWith("leader ")).map((name) => name.slice(7));
+  const nodes = [...new Set([...here, ...with_messages])].sort();
+  return nodes.length ? nodes : claim ? [claim.node] : [];
+}
+
+/** The controls around the diagram of messages: kinds to show, spreading, pages of sessions, zoom, and the list as text. */
+
+const FAMILIES = ["connect", "ping", "grant", "progress", "revoke", "leave"];
+const LISTED_WORDS = 200;
+const KEY_WORDS = "Left of a session’s line: until when the leader keeps it (indigo) and until when it keeps reading without a ping response (grey), dotted up to the timeout; crimson: between the two, two sessions may read one stream. Right: its leases, dashed while revoking. Ring around a tail: resent. Dashes: delayed. Fork: duplicated. Cross: lost. On the leader’s line: ring is a rebalance, diamond a commit.";
+
+function makeButton(document, text, name, onclick) {
+  return element(document, "button", { type: "button", "aria-label": name, title: name, text, onclick });
+}
+
+/** @param {Document} document @param {(name: string) => boolean} onToggle returns whether the kind is shown now */
+export function makeKinds(document, onToggle) {
+  const press = (name, button) => button.setAttribute("aria-pressed", String(onToggle(name)));
+  const buttons = FAMILIES.map((name) => element(document, `button.kind-${name}`, { type: "button", "aria-pressed": "true", onclick: (event) => press(name, event.currentTarget), text: name }));
+  return element(document, "span.kinds", { role: "group", "aria-label": "Messages shown" }, buttons);
+}
+
+/** @param {Document} document @param {() => boolean} onToggle returns whether time is to scale now */
+export function makeSpread(document, onToggle) {
+  const title = "Draw messages of one instant one below the other, or time to scale";
+  return element(document, "button", { type: "button", "aria-pressed": "true", text: "spread instants", title, onclick: (event) => event.currentTarget.setAttribute("aria-pressed", String(!onToggle())) });
+}
+
+/** @param {Document} document @param {Object<string, () => void>} acts */
+export function makeZoom(document, acts) {
+  const button = (text, name, act) => makeButton(document, text, name, () => acts[act]());
+  const buttons = [button("↑", "Earlier", "earlier"), button("↓", "Later", "later"), button("−", "Zoom out on time", "reduceTime"), button("now", "Follow latest", "followTime"), button("+", "Zoom in on time", "magnifyTime")];
+  return element(document, "span.zoom", { role: "group", "aria-label": "Zoom of time" }, buttons);
+}
+
+/** Shows the sessions page by page. @param {Document} document @param {(sessions: number) => void} onTurn receives the number of sessions to move by */
+export function makePager(document, onTurn) {
+  let fit = 1;
+  const [before, after] = [makeButton(document, "‹", "Sessions before", () => onTurn(-fit)), makeButton(document, "›", "Sessions after", () => onTurn(fit))];
+  const place = element(document, "span", {});
+  const node = element(document, "span.pager", {}, [before, place, after]);
+  return {
+    node,
+    /** @param {{first: number, shown: number, count: number, fit: number}} columns */
+    offer(columns) {
+      const { first, shown, count } = columns;
+      fit = columns.fit;
+      node.hidden = count <= fit;
+      setText(place, `${whole(first + 1)}–${whole(first + shown)} of ${counted(count, "session")}`);
+      before.disabled = first === 0;
+      after.disabled = first + fit >= count;
+    },
+  };
+}
+
+/** The messages as a list of texts, updated while it is open. @param {Document} document @param {{wake: () => void, onChoose: (seq: number) => void}} on */
+export function makeListing(document, { wake, onChoose }) {
+  const list = element(document, "ol", {});
+  const node = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "As text" }), list]);
+  let listed = "";
+  const lineOf = (message) => element(document, "li", {}, [element(document, "button.plain", { type: "button", text: `${seconds(message.sent.at_us)} s: ${wordsOfMessage(message)}`, onclick: () => onChoose(message.seq) })]);
+  return {
+    node,
+    /** @param {object[]} messages @param {string} key changes with the messages */
+    update(messages, key) {
+      const wanted = `${key}|${node.open}`;
+      if (!node.open || wanted === listed) return;
+      listed = wanted;
+      const more = messages.length - LISTED_WORDS;
+      list.replaceChildren(...messages.slice(0, LISTED_WORDS).map(lineOf), ...(more > 0 ? [element(document, "li.quiet", { text: `${whole(more)} more: zoom in to see them.` })] : []));
+    },
+  };
+}
+
+/** @param {Document} document @returns {HTMLElement} the legend of the diagram */
+export const makeKey = (document) => element(document, "p.quiet.key", { text: KEY_WORDS });
 
 const NEAR_PX = 9;
 /** Lowest diagram that is made to fit into what is in view, and the space below it, px. */

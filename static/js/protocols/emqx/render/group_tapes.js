@@ -4,20 +4,90 @@
  * cursors, and for each kind of crash a line over the messages that it would redeliver.
  */
 
-import { xAt } from "../layout/group_tapes.js";
-import { drawLabels, makeMeasure, placeLabels } from "../../../render/labels.js";
-import { clientOf, isDoubled, isOver } from "../model/groups.js";
+import { whole } from "../../../model/format.js";
+import { xAt } from "../layout/group_plane.js";
+import { clientOf, countsOfFold, duplicatesOf, isDoubled, isOver, isUnread } from "../model/groups.js";
 import { freeCell } from "../../../render/glyphs.js";
-import { crashLabels, cursorLabels, duplicateLabels, footOf } from "./group_tape_labels.js";
+import { PRIORITY, drawLabels, makeMeasure, placeLabels } from "../../../render/labels.js";
 import { markAs } from "../../../render/marks.js";
-import { fontOf, ORIGINS } from "../../../render/theme.js";
+import { ORIGINS, fontOf } from "../../../render/theme.js";
+
+/** Labels of a stream's tape: the redeliveries of each crash, and the names of its cursors. */
+
+/** @returns {number} y below a tape's strips, px */
+export function footOf(row) {
+  return row.y + (1 + Math.max(1, row.tape.readers.length)) * (row.body + 1);
+}
+
+/** The redeliveries of each kind of crash, below the tape. */
+export function crashLabels(row, theme, k, measure) {
+  const { tape } = row;
+  const height = theme.label + 3;
+  const runs = [];
+  if (tape.again.leader > 0) runs.push({ text: String(tape.again.leader), weight: 650, colour: "harm" }, { text: " redelivered if the leader crashes", weight: 400, colour: "harm" });
+  if (tape.again.kill > 0) {
+    if (runs.length > 0) runs.push({ text: ", ", weight: 400, colour: "harm" });
+    runs.push({ text: String(tape.again.kill), weight: 650, colour: "harm" }, { text: ` if ${clientOf(tape.leader_entry.owner)} is killed`, weight: 400, colour: "harm" });
+  }
+  if (runs.length === 0) return [];
+  const short = runs.filter(({ weight }) => weight === 650 || runs.length === 2);
+  const place = (some) => {
+    const width = measure(some);
+    return { width, label: some, places: row.beside ? besideLines(row, width, k) : [{ x: Math.max(row.x0, Math.min(row.x1 - width, xAt(row, tape.committed))), y: footOf(row) + 20 * k }] };
+  };
+  return [{ priority: PRIORITY.harm, height, forms: [place(runs), ...(short.length < runs.length ? [place(short)] : [])] }];
+}
+
+/** Positions left and right of the lines of the crashes. */
+function besideLines(row, width, k) {
+  const { tape } = row;
+  const left = Math.min(xAt(row, tape.committed), tape.leader_entry ? xAt(row, tape.leader_entry.position) : Infinity) - width - 8 * k;
+  const right = xAt(row, tape.handed) + 8 * k;
+  const y = footOf(row) + 6 * k;
+  return [...(left >= row.x0 ? [{ x: left, y }] : []), ...(right + width <= row.x1 + row.room ? [{ x: right, y }] : [])];
+}
+
+/** How many messages of a tape are duplicates: at their bar, or at its beginning when they are before what is shown. */
+export function duplicateLabels(row, theme, k, measure) {
+  const count = duplicatesOf(row.tape);
+  if (count === 0) return [];
+  const shown = row.tape.duplicates.find(([, after]) => after > row.first);
+  const runs = [{ text: whole(count), weight: 650, colour: "harm" }, { text: ` ${count === 1 ? "message" : "messages"} duplicated${shown ? "" : " before"}`, weight: 400, colour: "harm" }];
+  const [height, width] = [theme.label + 3, measure(runs)];
+  const x = Math.max(row.x0, Math.min(row.x1 - width, shown ? xAt(row, shown[0]) : row.x0));
+  const places = [row.y - height - 5 * k, row.y - 2 * height - 5 * k].flatMap((y) => [{ x, y }, { x: Math.min(row.x1 - width, x + width), y }]);
+  return [{ priority: PRIORITY.harm, height, forms: [{ width, label: runs, places }] }];
+}
+
+/** The names of the cursors, over the first tape with readers only; cursors at the same position share a label. */
+export function cursorLabels(row, theme, k, measure) {
+  const { tape } = row;
+  const reader = tape.readers[0];
+  const named = [
+    ["committed", tape.committed, "ink"],
+    ["reported", tape.leader_entry?.position, "proto"],
+    ["acknowledged", reader.acknowledged, "ink"],
+    ["delivered", reader.delivered, "ink"],
+  ].filter(([, offset]) => offset !== undefined);
+  const places = new Map();
+  for (const [word, offset, colour] of named) {
+    const x = Math.round(xAt(row, offset));
+    places.set(x, [...(places.get(x) ?? []), { text: `${places.has(x) ? ", " : ""}${word}`, weight: 600, colour }]);
+  }
+  const height = theme.label + 3;
+  const lines = [row.y - height - 2 * k, row.y - 2 * height - 2 * k];
+  return [...places].map(([x, runs]) => {
+    const width = measure(runs);
+    return { priority: PRIORITY.cursor, height, forms: [{ width, label: runs, places: lines.flatMap((y) => [x - width / 2, x - 4, x - width + 4].map((left) => ({ x: Math.max(row.x0, left), y }))) }] };
+  });
+}
 
 /** Narrower messages are drawn without gaps, px. */
 const APART_PX = 4;
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {{rows: import("../layout/group_tapes.js").TapeRow[], tall: boolean}} laid
+ * @param {{rows: import("../layout/group_plane.js").TapeRow[], tall: boolean}} laid
  * @param {any} theme
  * @param {object} given
  * @param {number} given.width
@@ -207,4 +277,86 @@ function outline(context, row, theme) {
   context.strokeStyle = theme.ink.ink;
   context.lineWidth = 1.4;
   context.strokeRect(row.x0 - 3, row.y - 3, row.x1 - row.x0 + 6, footOf(row) - row.y + 6);
+}
+
+/**
+ * Draws many streams as strips: one for each shard and generation, or for each client.
+ * A strip has a cell for each stream: the upper half in the hue of its owner in the leader's table, the lower half in that of its readers.
+ */
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {{strips: import("../layout/group_plane.js").StripRow[], cell: number}} laid
+ */
+export function paintStrips(context, laid, theme, { width, scale: k, numbers, chosen, turned }) {
+  context.textBaseline = "middle";
+  const terse = laid.strips.length > 24;
+  for (const row of laid.strips) {
+    const { fold, x, y, height } = row;
+    markAs(context, "text");
+    context.textAlign = "right";
+    context.font = fontOf(theme, theme.label, fold.key === chosen ? 700 : 400);
+    context.fillStyle = fold.key === "no reader" ? theme.ink.harm : fold.key === chosen ? theme.ink.ink : theme.ink.ink2;
+    context.fillText(fold.key, x - 7 * k, y + height / 2);
+    fold.tapes.forEach((tape, at) => paintCell(context, tape, x + at * laid.cell, y, laid.cell, height, theme, numbers));
+    if (!terse && !turned) totals(context, row, theme, x + row.width + 10 * k, width - (x + row.width + 10 * k));
+  }
+}
+
+function paintCell(context, tape, x, y, cell, height, theme, numbers) {
+  const half = height / 2;
+  const width = Math.max(0.8, cell - (cell > 3 ? 0.8 : 0));
+  const hue = (client) => (numbers.get(client) ?? 0) % ORIGINS;
+  const pick = (client, behind) => (behind ? theme.origin : theme.done)[hue(client)];
+  const owner = tape.leader_entry?.owner;
+  markAs(context, "strip-cell");
+  context.fillStyle = owner ? pick(clientOf(owner), tape.leader_entry.position < tape.length) : theme.ink.line;
+  context.fillRect(x, y, width, half - 0.5);
+  const readers = tape.readers.length;
+  if (readers === 0) {
+    markAs(context, isOver(tape) ? "strip-cell" : "no-reader");
+    context.fillStyle = isOver(tape) ? theme.ink.line : theme.ink.harm;
+    context.fillRect(x, y + height - 2, width, 2);
+  }
+  markAs(context, "strip-cell");
+  tape.readers.forEach((reader, at) => {
+    context.fillStyle = pick(reader.client, reader.acknowledged < tape.length);
+    context.fillRect(x, y + half + (at * half) / readers, width, half / readers);
+  });
+  if (duplicatesOf(tape) > 0) {
+    markAs(context, "duplicates-actual");
+    context.fillStyle = theme.ink.harm;
+    context.fillRect(x, y - 3, width, 2);
+  }
+  if (isDoubled(tape)) {
+    markAs(context, "two-readers");
+    context.fillStyle = theme.ink.harm;
+    context.fillRect(x, y + height + 1, width, 1.5);
+    context.fillRect(x, y + height + 3.5, width, 1.5);
+  }
+}
+
+/** The counts of a strip beside it, in the longest form that fits: harm first, all of them are in the strip's description. */
+function totals(context, { fold, y, height }, theme, x, room) {
+  const [whole_count, ...harm] = countsOfFold(fold);
+  markAs(context, "text");
+  context.textAlign = "left";
+  context.font = fontOf(theme, theme.label, 400);
+  const fits = (runs) => context.measureText(runs.map(([text]) => text).join(", ")).width <= room;
+  const short = harm.map(([, text]) => [text]);
+  const forms = [[whole_count, ...harm], [whole_count, ...short], short, ...short.map((_, at) => short.slice(0, -1 - at))];
+  const runs = forms.find((form) => form.length > 0 && fits(form)) ?? [];
+  let at = x;
+  runs.forEach((run, place) => {
+    const label = place ? `, ${run[0]}` : run[0];
+    context.fillStyle = run === whole_count ? theme.ink.ink2 : theme.ink.harm;
+    context.fillText(label, at, y + height / 2);
+    at += context.measureText(label).width;
+  });
+}
+
+/** @returns {import("../model/groups.js").Tape[]} the most interesting ones: duplicates first, then two readers, then unread, then by redeliveries */
+export function mostNotable(tapes, most) {
+  const weight = (tape) => (duplicatesOf(tape) ? 1e12 : 0) + (isDoubled(tape) ? 1e9 : 0) + (isUnread(tape) ? 1e6 : 0) + tape.again.leader;
+  return tapes.map((tape, at) => ({ tape, at })).sort((a, b) => weight(b.tape) - weight(a.tape) || a.at - b.at).slice(0, most).map(({ tape }) => tape);
 }

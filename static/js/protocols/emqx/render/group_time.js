@@ -9,7 +9,7 @@ import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";
 import { markAs } from "../../../render/marks.js";
 import { fontOf } from "../../../render/theme.js";
-import { MARKS } from "../model/marks.js";
+import { MARKS } from "../model/row_words.js";
 
 const LANES = ["leader", "duplicates"];
 /** Time shown before the viewer zooms: longer than a lease, so that a reader's loss and its replacement are both in view, µs. */
