@@ -24,7 +24,7 @@ const valuesIn = (path, pattern, each) => [...read(path).match(pattern)[1].match
 /** Kinds that are composed of a state or shape, by module. */
 const COMPOSED = {
   "protocols/pulsar/render/threads.js": valuesIn("protocols/pulsar/render/threads.js", /const LOOKS = \{([\s\S]*?)\n\};/, /^ {2}"?([a-z-]+)"?: /gm).map((state) => `thread-${state}`),
-  "protocols/emqx/render/group_dials.js": [...valuesIn("protocols/emqx/render/group_dials.js", /const SHAPE_OF = \{([\s\S]*?)\n\};/, /: "([a-z_]+)"/g), "dot"].map((shape) => `flight-${shape}`),
+  "protocols/emqx/render/group_nodes.js": [...valuesIn("protocols/emqx/render/group_nodes.js", /const SHAPE_OF = \{([\s\S]*?)\n\};/, /: "([a-z_]+)"/g), "dot"].map((shape) => `flight-${shape}`),
 };
 
 const SHARED = { pulsar: ["render/cone.js", "render/time_axes.js"], emqx: ["render/time_axes.js"] };

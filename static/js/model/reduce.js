@@ -92,7 +92,7 @@ export function addKept(kept, rows, classes) {
 
 /**
  * The newest control rows up to the instant shown, in order of seq, without gaps.
- * Older rows, and rows after the instant on a branch that was simulated further, are requested from the server (`event_window.js`).
+ * Older rows, and rows after the instant on a branch that was simulated further, are requested from the server (`event_panel.js`).
  */
 
 /** Number of rows held. A snapshot frame contains as many, so the list does not depend on how the page got to the instant. */

@@ -84,7 +84,7 @@ const TURN = 6;
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {object} folded of model/node_messages.js
- * @param {object} given xAt(line), scale (of layout/unfolded.js), lines, top, bottom, now_us, spans_us
+ * @param {object} given xAt(line), scale (of `unfolded`), lines, top, bottom, now_us, spans_us
  */
 export function paintLines(context, folded, theme, given) {
   for (const line of given.lines) {
