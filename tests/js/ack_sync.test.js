@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ackSyncOf } from "../../static/js/protocols/pulsar/model/ack_sync.js";
+import { ackSyncOf } from "../../static/js/protocols/pulsar/render/ack_sync.js";
 
 const watched = { topic: "orders", subscription: "billing", lanes: ["blue", "green"] };
 const sync = (acknowledged, entries, more = {}) => ({ acknowledged, every_us: 1_000_000, next_us: 5_700_000, peers: { green: { entries, at_us: 4_740_000, on_the_wire: 0, ...more } } });

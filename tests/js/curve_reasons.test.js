@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { reduce, whatIsWatched } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { curveReasons } from "../../static/js/protocols/pulsar/model/curve_reasons.js";
-import { placeReasons } from "../../static/js/protocols/pulsar/render/curve_reasons.js";
+import { curveReasons, placeReasons } from "../../static/js/protocols/pulsar/render/curve_reasons.js";
 import { cells, consumer, cursor, frame, sequence, topic, view, welcome } from "./fixtures/lab.js";
 
 const point = (at_us, duplicates) => [at_us, { billing: { b: duplicates } }];

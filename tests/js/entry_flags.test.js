@@ -8,10 +8,8 @@ import { emptyLab } from "../../static/js/model/state.js";
 import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, makeEntryFlags, OWN_MARKER, NOT_REPLICATED, FORECAST_DUPLICATE } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { stretchesOf } from "../../static/js/protocols/pulsar/model/causes.js";
 import { mirrorOf, plainSentence, sentenceOf } from "../../static/js/render/sentence.js";
-import { wordsOfThing } from "../../static/js/protocols/pulsar/model/thing_words.js";
-import { threadsOf } from "../../static/js/protocols/pulsar/layout/threads.js";
-import { makeScene } from "../../static/js/protocols/pulsar/layout/scene.js";
-import { followingWindow } from "../../static/js/protocols/pulsar/layout/window.js";
+import { wordsOfThing } from "../../static/js/protocols/pulsar/render/looks.js";
+import { followingWindow, makeScene, threadsOf } from "../../static/js/protocols/pulsar/layout/scene.js";
 import { labelRequests } from "../../static/js/protocols/pulsar/render/label_requests.js";
 import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 

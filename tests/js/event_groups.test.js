@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { groupedRows } from "../../static/js/model/event_rows.js";
-import { wordsOfGroup } from "../../static/js/protocols/pulsar/model/row_groups.js";
+import { wordsOfGroup } from "../../static/js/protocols/pulsar/model/row_words.js";
 import { foldSnapshots, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";
 import { view, welcome } from "./fixtures/lab.js";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { pointOn } from "../../static/js/layout/plane.js";
-import { draggedTo } from "../../static/js/protocols/pulsar/layout/flight_drag.js";
+import { draggedTo } from "../../static/js/protocols/pulsar/render/stage.js";
 import { delayMessageOf, delayOf, dropOf } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 
 const points = [100, 0, 160, 40, 160, 160, 100, 200];

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { foldSnapshots, noSnapshots, SNAPSHOTS_KEPT } from "../../static/js/protocols/pulsar/model/snapshots.js";
-import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
+import { SNAPSHOTS_KEPT, foldMarkers, foldSnapshots, noMarkers, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";
 import { foldedRuns } from "../../static/js/model/event_rows.js";
 import { addPoints, curveOf, POINTS_KEPT } from "../../static/js/model/forecast.js";
 import { addRows, ROWS_KEPT } from "../../static/js/model/reduce.js";

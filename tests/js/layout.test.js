@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { WORDS_PX, layLinks, makePlane, pointOn, shareOf, xOf, yOf } from "../../static/js/layout/plane.js";
-import { pinsOf } from "../../static/js/protocols/pulsar/layout/pins.js";
-import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/protocols/pulsar/layout/strip.js";
-import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/protocols/pulsar/layout/window.js";
+import { entryAt, farEdge, layStrip, nearEdge, pinsOf } from "../../static/js/protocols/pulsar/layout/strip.js";
+import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/protocols/pulsar/layout/scene.js";
 import { leftOut, placeLabels } from "../../static/js/render/labels.js";
 import { NEAR_NOW, SHORTEST_US, spanFor, spanOfPeriods, ticksOf, timeZoomed, turned } from "../../static/js/render/time_axes.js";
 import { sequence } from "./fixtures/lab.js";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { markerSentence } from "../../static/js/protocols/pulsar/model/marker_sentence.js";
+import { markerSentence } from "../../static/js/protocols/pulsar/render/looks.js";
 import { cursor, topic, view, welcome } from "./fixtures/lab.js";
 
 const watched = { topic: "orders", subscription: "billing" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, stepWords, tenantMap } from "../../static/js/protocols/pulsar/model/migrations.js";
+import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, stepWords, tenantMap } from "../../static/js/protocols/pulsar/pages/migration_panel.js";
 
 const step = (name, state, more = {}) => ({ name, state, attempts: 1, started_us: null, finished_us: null, error: null, progress: null, ...more });
 const NAMES = ["metadata", "topic-data", "consumption-progress", "switch", "clean-up"];

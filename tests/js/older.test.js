@@ -9,7 +9,7 @@ import { reduce, whatIsWatched } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
 import { ACKED, LOST, makeEntryFlags, FORECAST_DUPLICATE, NOT_REPLICATED, UNKNOWN } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { makeTiles } from "../../static/js/protocols/pulsar/model/tiles.js";
-import { forRuns } from "../../static/js/protocols/pulsar/layout/runs.js";
+import { forRuns } from "../../static/js/protocols/pulsar/layout/strip.js";
 import { cells, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
 test("a tile's cells are inserted before those held, and overlapping cells are skipped", () => {

@@ -4,9 +4,7 @@ import test from "node:test";
 import assert from "node:assert/strict";
 
 import { litOf } from "../../static/js/pages/lights.js";
-import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
-import { binned, makePassages } from "../../static/js/protocols/pulsar/model/passages.js";
-import { foldSnapshots, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";
+import { binned, foldMarkers, foldSnapshots, makePassages, noMarkers, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";
 import { timePanned, timeZoomed, turned } from "../../static/js/render/time_axes.js";
 
 const request = (marker, at_us, snapshot = 1) => [

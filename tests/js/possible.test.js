@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { commandWords } from "../../static/js/model/commands.js";
-import { hasPeers, takesSnapshots } from "../../static/js/protocols/pulsar/model/possible.js";
+import { hasPeers, takesSnapshots } from "../../static/js/protocols/pulsar/transport/failover_dialog.js";
 
 const lab = (family, clusters, topic = {}) => ({
   welcome: { family, names: { clusters } },

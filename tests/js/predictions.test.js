@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { choiceAt, choiceBeside, choicesIn, coverSame, indexIn } from "../../static/js/protocols/pulsar/model/predictions.js";
+import { choiceAt, choiceBeside, choicesIn, coverSame, indexIn } from "../../static/js/protocols/pulsar/pages/predictions.js";
 
 const WATCHED = { topic: "orders" };
 

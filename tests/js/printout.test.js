@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { VIEWS, folded, linesOf } from "../../static/js/protocols/pulsar/model/printout.js";
+import { VIEWS, folded, linesOf } from "../../static/js/protocols/pulsar/pages/admin_panel.js";
 
 const ANSWER = { text: '{\n  "a" : 1,\n  "b" : 0,\n  "c" : {\n    "d" : 2,\n    "e" : 0,\n    "f" : 0,\n    "g" : 0\n  }\n}\n', notes: [[1, "one"]], differs: [[4, { east: "3" }]] };
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isEverAboveZero, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/protocols/pulsar/model/risk_points.js";
+import { isEverAboveZero, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/protocols/pulsar/pages/forecast_panel.js";
 
 const columns = (...values) => Object.fromEntries(["duplicates", "stranded", "lost", "lag_us"].map((name) => [name, values]));
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { broadcastSentence } from "../../static/js/protocols/pulsar/model/broadcast.js";
+import { broadcastSentence } from "../../static/js/protocols/pulsar/model/sentence.js";
 import { fedBy, readsInAll, savedBytes, sharedLedgers, shadowSentence, sourceWatched, sourcesOf } from "../../static/js/protocols/pulsar/model/shadows.js";
 
 const reads = (cache, bookies) => ({ cache, bookies, offload: 0, bookie_bytes: bookies * 100 });

@@ -8,7 +8,7 @@ import { branchTree } from "../../static/js/pages/branches.js";
 import { consequencesOf } from "../../static/js/pages/faults.js";
 import { makeLandmarks } from "../../static/js/model/landmarks.js";
 import { marksOf } from "../../static/js/model/marks.js";
-import { MARKS } from "../../static/js/protocols/pulsar/model/marks.js";
+import { MARKS } from "../../static/js/protocols/pulsar/model/row_words.js";
 import { flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { SPEEDS, speedText, speedWords } from "../../static/js/transport/clock.js";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { troubleWords } from "../../static/js/protocols/pulsar/model/trouble.js";
+import { troubleWords } from "../../static/js/protocols/pulsar/render/headings.js";
 
 const lane = (more = {}, state = "disconnected", last_error = "disconnected: crash") => ({ name: "us", state: "up", topic: { loaded: true, replicators: { eu: { state, last_error } } }, cursor: { consumers: {} }, ...more });
 const words = (one, eu, link = "up") => troubleWords(one, [], { turned: false, clusters: { us: { state: "up" }, eu }, links: { "us -> eu": { state: "up" }, "eu -> us": { state: link } }, topic: "orders" });

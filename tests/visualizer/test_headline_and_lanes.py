@@ -37,7 +37,7 @@ const { requireProtocol } = await at("protocols/table.js");
 const { makeScene } = await at("protocols/pulsar/layout/scene.js");
 const { labelRequests } = await at("protocols/pulsar/render/label_requests.js");
 const { DUPLICATE } = await at("protocols/pulsar/model/entry_flags.js");
-const { followingWindow } = await at("protocols/pulsar/layout/window.js");
+const { followingWindow } = await at("protocols/pulsar/layout/scene.js");
 const found = [];
 let state = emptyLab();
 for (const text of JSON.parse(readFileSync(0, "utf8"))) {

@@ -153,7 +153,7 @@ import { reduce } from "PAGE/model/reduce.js";
 import { emptyLab } from "PAGE/model/state.js";
 import { whatIsWatched } from "PAGE/model/reduce.js";
 import { makeEntryFlags } from "PAGE/protocols/pulsar/model/entry_flags.js";
-import { threadsOf } from "PAGE/protocols/pulsar/layout/threads.js";
+import { threadsOf } from "PAGE/protocols/pulsar/layout/scene.js";
 import { sentenceOf } from "PAGE/render/sentence.js";
 import { mirrorOf } from "PAGE/render/sentence.js";
 import { protocolOf } from "PAGE/protocols/table.js";

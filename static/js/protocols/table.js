@@ -5,7 +5,7 @@
  * @typedef {object} Protocol
  * @property {string} name as in the server's welcome, field `protocol`
  * @property {string} [page_class] class of the page's root while such a lab is shown, for the stylesheet
- * @property {(state: object, selection: object) => object} watched see model/watched.js
+ * @property {(state: object, selection: object) => object} watched see `whatIsWatched` of model/reduce.js
  * @property {() => object} [nothingFolded] the protocol's part of a state before the first frame
  * @property {(base: object, frame: object, given: object) => object} [foldFrame] the changes of a frame to that part
  * @property {Object<string, (state: object, message: object) => object>} [takes] reducers of the messages that the protocol's own view requests

@@ -1,17 +1,44 @@
 /** Pulsar's part of the page's state, folded from frames: cells of logs, markers, snapshots, begins of cursors. */
 
 import { beginsOf } from "./begins.js";
-import { appendCells, prependCells } from "./cells.js";
-import { foldMarkers, noMarkers } from "./markers.js";
-import { foldOwners } from "./owners.js";
-import { foldSnapshots, noSnapshots } from "./snapshots.js";
+import { appendCells, markerKind, originOf, prependCells } from "./cells.js";
+import { foldMarkers, foldSnapshots, noMarkers, noSnapshots } from "./snapshots.js";
+
+/**
+ * Finds the cluster that a marker's snapshot belongs to: the writer of the request also owns the responses.
+ * It is folded from cells as they arrive, because rows of an old snapshot may no longer be held.
+ */
+
+const OWNERS_KEPT = 5000;
+
+/**
+ * @param {Map<number, number>} owners snapshot number to cluster number
+ * @param {Object<string, {kind: number[], snapshot: number[]}>} blocks a frame's cells
+ */
+export function foldOwners(owners, blocks) {
+  let next = owners;
+  for (const block of Object.values(blocks ?? {})) {
+    for (let at = 0; at < block.kind.length; at++) {
+      const kind = block.kind[at];
+      if (kind < 100) continue;
+      const marker = markerKind(kind);
+      const snapshot = block.snapshot[at];
+      // a snapshot marker stays in the cluster that requested it, so it identifies the owner as well as a request does
+      if (snapshot < 0 || (marker !== 110 && marker !== 112) || next.has(snapshot)) continue;
+      if (next === owners) next = new Map(owners);
+      next.set(snapshot, originOf(kind));
+    }
+  }
+  if (next.size > OWNERS_KEPT) for (const number of next.keys()) if (next.size > OWNERS_KEPT) next.delete(number);
+  return next;
+}
 
 /**
  * @typedef {object} PulsarState
  * @property {Object<string, import("./cells.js").CellStore>} cells by "cluster/topic"
  * @property {Map<number, number>} owners snapshot number to the number of the cluster that requested it
  * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
- * @property {Map<number, import("./markers.js").Marker>} markers
+ * @property {Map<number, import("./snapshots.js").Marker>} markers
  * @property {Object<string, number>} begins by "cluster/topic/subscription": the index of the entry after which its cursor began
  * @property {number} older number of times that older cells were inserted
  */

@@ -3,13 +3,42 @@
  * Lines of events that all protocols share are in the shell's `model/row_words.js`.
  */
 
-import { span } from "../../../model/format.js";
+import { counted, span } from "../../../model/format.js";
 import { reasonWords } from "../../../model/reason_words.js";
-import { CREATION_ROWS } from "./row_words_creation.js";
-import { fullName, shortName } from "./snapshot_names.js";
+import { fullName, shortName, snapshotName } from "./snapshot_names.js";
+import { foldSnapshots, noSnapshots } from "./snapshots.js";
+
+/** The lines of the events of namespaces, topics and schemas; `row_words.js` includes them. */
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
+const shape = (count) => (count ? `with ${count} partitions` : "as a plain topic");
+const who = (row) => row.client ?? (row.peer ? `the replicator from ${row.peer}` : "an administrator");
+const CREATED_BY = {
+  client: (row) => `auto-created for ${row.client}${row.peer ? `, same partition count as in ${row.peer}` : ""}`,
+  replicator: (row) => `auto-created for the replicator from ${row.peer}`,
+  reconnection: (row) => `auto-created when the replicator from ${row.peer} reconnected`,
+  "copied-request": (row) => `copied from ${row.peer}`,
+  "set-replication-clusters": (row) => `replication list of the topic set in ${row.peer}`,
+  command: () => "by command",
+};
+
+/** @type {Object<string, (row: object) => Array<string | object>>} */
+export const CREATION_ROWS = {
+  "namespace.created": (row) => [b(row.detail), ` exists in ${row.cluster}`],
+  "policy.changed": (row) => [b(row.reason), ` of ${row.topic ?? "a namespace"} changed in ${row.cluster}: ${row.detail}`],
+  "topic.created": (row) => [b(row.topic), ` created in ${row.cluster} ${shape(row.count)}: ${(CREATED_BY[row.reason] ?? (() => row.reason))(row)}`],
+  "topic.creation-refused": (row) => [h(`${row.topic} not created`), ` in ${row.cluster}: ${row.detail}`],
+  "topic.partitions-changed": (row) => [b(row.topic), ` has ${row.count} partitions in ${row.cluster} (${reasonWords(row.reason)})`],
+  "topic.deleted": (row) => [h(`${row.topic} deleted`), ` in ${row.cluster} (${reasonWords(row.reason)})`],
+  "replicator.start-refused": (row) => [h(`replicator ${row.cluster} → ${row.peer} of ${row.topic} refused`), `, attempt ${row.count}: ${row.detail}`],
+  "replicator.stopped": (row) => [h(`replicator ${row.cluster} → ${row.peer} stops before ${row.ledger}:${row.entry}`), ` while connected: ${row.detail}`],
+  "schema.used": (row) => [b(row.producer), ` uses schema ${row.detail ?? "none"} from message ${row.sequence_id} on`],
+  "schema.registered": (row) => [b(row.detail), ` registered as schema version ${row.count} of ${row.topic} in ${row.cluster} by ${who(row)}`],
+  "schema.refused": (row) => [h(`schema refused`), ` for ${row.topic} in ${row.cluster}, offered by ${who(row)}: ${row.detail}`],
+  "schema.deleted": (row) => [h(`${row.count} schemas of ${row.topic} deleted`), ` in ${row.cluster}`],
+};
+
 const whose = (row, state, later) => (state.under_heading ? shortName : fullName)(state, row.snapshot, later);
 const snap = (row, state, later) => b(whose(row, state, later));
 const at = (row) => `${row.ledger}:${row.entry}`;
@@ -167,3 +196,60 @@ export function glyphOfRow(row) {
   if (row.type.startsWith("cursor.")) return "pin";
   return null;
 }
+
+/** The groups of the event list: the rows of one snapshot, with its result as their heading. */
+
+/** @returns {string | null} */
+export const groupOfRow = (row) => (row.snapshot === undefined ? null : `snapshot ${row.snapshot}`);
+
+/** How a completed snapshot ended in the cache of a subscription. */
+const KEPT = { cached: "ready", used: "used", evicted: "evicted unused" };
+
+/**
+ * @param {string} key as `groupOfRow` makes it
+ * @param {any} state
+ * @param {object[]} later rows after the instant shown, if the group consists of them
+ */
+export function wordsOfGroup(key, state, later) {
+  const number = Number(key.split(" ")[1]);
+  const name = snapshotName(state, number, later);
+  const snapshot = later.length ? foldSnapshots(noSnapshots(), later).get(number) : state.snapshots.get(number);
+  return [{ strong: name ? `${name.region} ${name.name}` : "Snapshot" }, snapshot ? ` ${resultOf(snapshot)}` : ""];
+}
+
+function resultOf({ state, round, ended_us, asked_us, kept, partial }) {
+  const taken = asked_us === null || ended_us === null ? "" : ` ${span(ended_us - asked_us)}`;
+  if (state === "pending") return `pending, round ${round}`;
+  if (state === "timed-out") return taken ? `timed out after${taken}` : "timed out";
+  if (state === "abandoned") return "abandoned";
+  return `${partial ? "partial" : "completed"}${taken && ` in${taken}`}${usesOf(kept)}`;
+}
+
+/** ", used", or ", used by 2 of 3 subscriptions" where several have it in their cache. */
+function usesOf(kept) {
+  const states = Object.values(kept).map((one) => one.state);
+  if (states.length === 0) return "";
+  if (states.every((one) => one === states[0])) return `, ${KEPT[states[0]]}`;
+  return `, used by ${states.filter((one) => one === "used").length} of ${counted(states.length, "subscription")}`;
+}
+
+/** Texts for Pulsar's faults and failovers on time axes. */
+
+/** @type {import("../../../model/marks.js").MarkWords} */
+export const MARKS = {
+  rows: {
+    "cluster.crashed": (row) => `${row.cluster} crashed`,
+    "cluster.restarted": (row) => `${row.cluster} restarted`,
+    "cluster.lost": (row) => `${row.cluster} lost`,
+    "failover.started": (row) => `to ${row.peer}`,
+  },
+  planned: {
+    "cluster.crash": ({ cluster }) => `crash ${cluster}`,
+    "cluster.restart": ({ cluster }) => `restart ${cluster}`,
+    "link.partition": () => "partition link",
+    "subscription.fail-over": ({ to }) => `to ${to}`,
+  },
+};
+
+/** @returns {"completed" | "failed" | null} how the row ends a snapshot; null for other rows */
+export const snapshotEnd = (row) => ({ "snapshot.completed": "completed", "snapshot.timed-out": "failed", "snapshot.abandoned": "failed" })[row.type] ?? null;

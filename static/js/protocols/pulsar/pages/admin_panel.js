@@ -3,10 +3,123 @@
  * The viewer chooses the cluster. The printout is requested when the instant changes, during playback at most a few times per second.
  */
 
-import { seconds } from "../../../model/format.js";
-import { VIEWS, folded, linesOf } from "../model/printout.js";
+import { counted, seconds } from "../../../model/format.js";
 import { element, setText } from "../../../render/dom.js";
-import { makePrintout } from "../render/printout.js";
+
+/**
+ * The printout of an operator's tool as lines, with differences to other clusters and notes of the lab.
+ * Runs of lines without differences or notes can be folded.
+ */
+
+/** Shortest run that is folded; folding shorter ones would save no space. */
+const FOLDED_AT_LEAST = 3;
+
+/**
+ * @typedef {{number: number, text: string, note: string, elsewhere: [string, string][]}} PrintedLine lines count from 0; elsewhere: the line in other clusters
+ * @typedef {{number: number, folded: number}} Fold a run of lines, from the first one's number
+ */
+
+/**
+ * @param {{text: string, notes: [number, string][], differs: [number, Object<string, string>][]}} answer of the server
+ * @returns {PrintedLine[]}
+ */
+export function linesOf(answer) {
+  const notes = new Map(answer.notes);
+  const differs = new Map(answer.differs);
+  const texts = answer.text.split("\n");
+  if (texts.at(-1) === "") texts.pop(); // the text ends in a line break
+  return texts.map((text, number) => ({ number, text, note: notes.get(number) ?? "", elsewhere: Object.entries(differs.get(number) ?? {}) }));
+}
+
+/** The views by name: which lines are not folded. */
+export const VIEWS = {
+  noted: (line) => line.note !== "",
+  different: (line) => line.note !== "" || line.elsewhere.length > 0,
+  every: () => true,
+};
+
+/**
+ * @param {PrintedLine[]} lines
+ * @param {(line: PrintedLine) => boolean} isKept whether a line is not folded
+ * @returns {(PrintedLine | Fold)[]} the lines with runs of others folded; opening brackets stay, because they show the nesting
+ */
+export function folded(lines, isKept) {
+  const shown = [];
+  let run = [];
+  const end = () => {
+    if (run.length >= FOLDED_AT_LEAST) shown.push({ number: run[0].number, folded: run.length });
+    else shown.push(...run);
+    run = [];
+  };
+  for (const line of lines) {
+    if (isKept(line) || line.text.endsWith("{")) {
+      end();
+      shown.push(line);
+    } else run.push(line);
+  }
+  end();
+  return shown;
+}
+
+/**
+ * Writes printed lines with notes in the margin.
+ * A line keeps its element while its content is the same, so that nothing flickers and a selection is kept when the instant changes.
+ */
+
+/** A line with more pieces (thousands of ranges) is a single text without break opportunities. */
+const PIECES_MAX = 200;
+
+/** @param {HTMLElement} home an empty list */
+export function makePrintout(document, home) {
+  let drawn = [];
+
+  function lineNode(line) {
+    if (line.folded) return element(document, "li.fold", {}, [element(document, "span", { text: `⋯ ${counted(line.folded, "more line")}` })]);
+    const node = element(document, line.elsewhere.length > 0 ? "li.differs" : "li", {}, [codeNode(line.text)]);
+    if (line.note || line.elsewhere.length > 0) node.append(marginNode(line));
+    return node;
+  }
+
+  /** A long line breaks after a comma or an opening brace, not inside a name. */
+  function codeNode(text) {
+    const pieces = text.split(/(?<=[,{])(?=\S)/);
+    // thousands of ranges scroll in their line, which must therefore be focusable
+    if (pieces.length > PIECES_MAX) return element(document, "code", { text, tabindex: "0" });
+    if (pieces.length === 1) return element(document, "code", { text: text || " " });
+    return element(document, "code", {}, pieces.flatMap((piece) => [element(document, "span", { text: piece }), element(document, "wbr")]));
+  }
+
+  function marginNode({ note, elsewhere }) {
+    const margin = element(document, "span.margin");
+    if (note) margin.append(element(document, "span.note", { text: note }));
+    if (elsewhere.length > 0) {
+      const values = elsewhere.flatMap(([cluster, value], place) => [place > 0 ? ", " : "", element(document, "span", { text: `${cluster} ${shortened(value)}` })]);
+      margin.append(element(document, "span.elsewhere", {}, [element(document, "span", { "aria-hidden": "true", text: "≠ " }), element(document, "span.sr", { text: "otherwise in " }), ...values]));
+    }
+    return margin;
+  }
+
+  return {
+    /** @param {(PrintedLine | Fold)[]} lines */
+    show(lines) {
+      const keys = lines.map((line) => JSON.stringify(line));
+      keys.forEach((key, place) => {
+        if (drawn[place] === key) return;
+        const node = lineNode(lines[place]);
+        if (place < home.children.length) home.children[place].replaceWith(node);
+        else home.append(node);
+      });
+      while (home.children.length > keys.length) home.lastChild.remove();
+      drawn = keys;
+    },
+  };
+}
+
+/** A value of another cluster, shortened for the margin: three decimals, forty characters. */
+function shortened(value) {
+  if (/^-?\d+\.\d{4,}$/.test(value)) return String(Number(Number(value).toFixed(3)));
+  return value.length > 40 ? `${value.slice(0, 39)}…` : value;
+}
 
 /** Shortest time between two requests during playback, ms; and pause per ms that the last answer took, so that a large lab with many viewers keeps playing. */
 const ASK_EVERY_MS = 400;

@@ -28,7 +28,7 @@ const THREAD_WORDS = { applied: "applied", used: "used, update in flight", ready
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
- * @param {import("./prediction.js").Prediction | null} prediction
+ * @param {import("./lanes.js").Prediction | null} prediction
  * @returns {(import("../../../render/labels.js").LabelRequest & {of: string})[]} with runs as labels; of: the lane
  */
 export function labelRequests(scene, state, measure, line, prediction) {

@@ -2,8 +2,8 @@
 
 import { isAcknowledged } from "../model/acknowledged.js";
 import { counted } from "../../../model/format.js";
-import { densityOf } from "../model/density.js";
-import { backOf } from "../layout/window.js";
+import { densityOf } from "../model/tiles.js";
+import { backOf } from "../layout/scene.js";
 import { prepared } from "../../../render/canvas.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 

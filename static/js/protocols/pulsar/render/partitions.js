@@ -4,10 +4,24 @@
  */
 
 import { counted, whole } from "../../../model/format.js";
-import { partitionsOf } from "../model/partitions.js";
-import { element, required, setText } from "../../../render/dom.js";
+import { topicView, topicsOf } from "../model/topics.js";
 import { prepared } from "../../../render/canvas.js";
-import { topicView } from "../model/topics.js";
+import { element, required, setText } from "../../../render/dom.js";
+
+/** Finds the partitions of one topic by their names in Pulsar. */
+
+const PARTITION = /^(.*)-partition-(\d+)$/;
+
+/** @returns {string[]} names of all partitions of the topic that `topic` belongs to, in order; empty when it is not partitioned */
+export function partitionsOf(state, topic) {
+  const whole = PARTITION.exec(topic)?.[1];
+  if (whole === undefined) return [];
+  return topicsOf(state)
+    .map((name) => PARTITION.exec(name))
+    .filter((found) => found?.[1] === whole)
+    .sort((a, b) => Number(a[2]) - Number(b[2]))
+    .map((found) => found[0]);
+}
 
 const ROW_PX = 12;
 

@@ -4,9 +4,7 @@
  */
 
 import { DUPLICATE, FORECAST_DUPLICATE } from "../model/entry_flags.js";
-import { forRuns } from "../layout/runs.js";
-import { farEdge, nearEdge } from "../layout/strip.js";
-import { flagHeight } from "../layout/pins.js";
+import { farEdge, flagHeight, forRuns, nearEdge } from "../layout/strip.js";
 import { fillBox, xOf, yOf } from "../../../layout/plane.js";
 import { pin } from "../../../render/glyphs.js";
 import { ORIGINS } from "../../../render/theme.js";

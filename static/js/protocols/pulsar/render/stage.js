@@ -3,20 +3,173 @@
  * The static part is redrawn when the state, the size, the theme or the window changed; messages in flight on every animation frame.
  */
 
-import { makeScene } from "../layout/scene.js";
-import { dragged, followingWindow, parted, zoomed } from "../layout/window.js";
-import { flightAt, laneAt, thingAt } from "../layout/hit.js";
-import { prepared } from "../../../render/canvas.js";
-import { counted } from "../../../model/format.js";
-import { element, required, setText } from "../../../render/dom.js";
-import { onlyChosen } from "../../../render/marks.js";
+import { pointOn, shareOf } from "../../../layout/plane.js";
+import { counted, span } from "../../../model/format.js";
+import { dragged, followingWindow, makeScene, parted, zoomed } from "../layout/scene.js";
+import { entryAt } from "../layout/strip.js";
+import { markerKind } from "../model/cells.js";
 import { makeHeadings } from "./headings.js";
-import { makeFlightDrag } from "./flight_drag.js";
 import { paintLanes } from "./lanes.js";
 import { drawFlights } from "./links.js";
-import { makeExplained } from "./note.js";
 import { makeMarkButtons } from "./mark_buttons.js";
+import { makeExplained } from "./note.js";
 import { paintOverview, rowAt } from "./overview.js";
+import { prepared } from "../../../render/canvas.js";
+import { element, required, setText } from "../../../render/dom.js";
+import { freeCell, glyph } from "../../../render/glyphs.js";
+import { markAs, onlyChosen } from "../../../render/marks.js";
+import { ORIGINS, fontOf } from "../../../render/theme.js";
+
+/** Finds the entry or the message in flight under a pointer in the picture of the lanes. Numbers only. */
+
+/** @returns {string} the lane nearest to a point of the picture */
+export function laneAt({ plane }, x, y) {
+  const far = (lane) => Math.abs(plane.turned ? lane.base - plane.cell / 2 - x : lane.base + plane.cell / 2 - y);
+  return plane.lanes.reduce((best, lane) => (far(lane) < far(best) ? lane : best)).name;
+}
+
+/**
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {number} x px in the picture
+ * @param {number} y
+ * @returns {{cluster: string, index: number, marker: number | null} | null} marker: its number, null for a message
+ */
+export function thingAt(scene, x, y) {
+  const { plane } = scene;
+  for (const lane of plane.lanes) {
+    const offset = plane.turned ? lane.base - x : y - lane.base;
+    if (offset < -plane.lift - 2 || offset > plane.cell + 6) continue;
+    const held = scene.lanes[lane.name];
+    const index = entryAt(held.strip, plane.turned ? y : x);
+    if (index === null || !held.store || !held.strip.fine) return null;
+    const at = index - held.store.first;
+    if (at < 0 || at >= held.store.count) return null;
+    const is_marker = markerKind(held.store.columns.kind[at]) > 0;
+    return { cluster: lane.name, index, marker: is_marker ? held.store.columns.number[at] : null };
+  }
+  return null;
+}
+
+/** Largest distance of the pointer from a message or marker in flight, px. */
+const REACH_PX = 12;
+
+/**
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {object[]} flights of the watched topic
+ * @param {number} at_us the instant shown
+ * @returns {{flight: object, x: number, y: number} | null} the nearest one on a link; a marker is preferred to a message
+ */
+export function flightAt(scene, flights, at_us, x, y) {
+  /** @type {{flight: object, x: number, y: number, far: number} | null} */
+  let best = null;
+  for (const flight of flights) {
+    const arc = scene.arcs.find((one) => one.from === flight.from && one.to === flight.to);
+    if (!arc || flight.sent_us > at_us || flight.due_us < at_us) continue;
+    const [fx, fy] = pointOn(arc.points, shareOf(flight, at_us));
+    const far = Math.hypot(fx - x, fy - y) + (flight.what === "message" ? REACH_PX / 2 : 0);
+    if (far <= REACH_PX && (!best || far < best.far)) best = { flight, x: fx, y: fy, far };
+  }
+  return best;
+}
+
+/** What it means to drag a marker or message in flight: back along its link delays it, off the link would lose it. Numbers only. */
+
+/** Farther from its link than this, a flight is off the link, px at scale 1. */
+const OFF_PX = 34;
+/** Points of a link among which the nearest is searched. */
+const POINTS = 60;
+/** Shorter delays are no drag, and the longest one by one drag, us. */
+const SHORTEST_US = 1_000;
+const LONGEST_US = 30_000_000;
+
+/** @typedef {{kind: "none" | "delay" | "drop", by_us: number}} Dragged */
+
+/**
+ * @param {number[]} points of the link's arc
+ * @param {{sent_us: number, due_us: number}} flight
+ * @param {number} at_us the instant shown
+ * @param {{x: number, y: number, scale: number}} pointer
+ * @returns {Dragged}
+ */
+export function draggedTo(points, flight, at_us, { x, y, scale }) {
+  let nearest = { far: Infinity, share: 0 };
+  for (let step = 0; step <= POINTS; step++) {
+    const [px, py] = pointOn(points, step / POINTS);
+    const far = Math.hypot(px - x, py - y);
+    if (far < nearest.far) nearest = { far, share: step / POINTS };
+  }
+  if (nearest.far > OFF_PX * scale) return { kind: "drop", by_us: 0 };
+  if (nearest.share >= shareOf(flight, at_us)) return { kind: "none", by_us: 0 };
+  // so slow that it would be there at the instant shown
+  const whole_us = (at_us - flight.sent_us) / Math.max(1 / POINTS, nearest.share);
+  const by_us = Math.round(whole_us - (flight.due_us - flight.sent_us));
+  return by_us < SHORTEST_US ? { kind: "none", by_us: 0 } : { kind: "delay", by_us: Math.min(LONGEST_US, by_us) };
+}
+
+/** Dragging a marker or message in flight with the pointer: draws it under the pointer with what letting it go would do. */
+
+/** What letting go would do. Brokers do not lose single messages of a connection, so a message has no "dropped". */
+const WORDS = {
+  marker: { none: () => "drag back to delay it, off the link to drop it", delay: (by) => `delayed by ${by}`, drop: () => "dropped" },
+  message: { none: () => "drag back to delay it and those behind it", delay: (by) => `delayed by ${by}, those behind it wait`, drop: () => "not lost alone: let go for faults that lose it" },
+};
+
+/**
+ * @param {{onChange: () => void, onHold: () => void, onDelay: (flight: object, by_us: number) => void, onDrop: (flight: object, at: {x: number, y: number}) => void}} on
+ */
+export function makeFlightDrag(on) {
+  /** @type {{flight: any, points: number[], at_us: number, x: number, y: number} | null} */
+  let held = null;
+  const meant = (scale) => draggedTo(held.points, held.flight, held.at_us, { x: held.x, y: held.y, scale });
+
+  return {
+    /** @returns {any} the dragged marker or message, or null */
+    flight: () => held?.flight ?? null,
+    /** @returns {boolean} whether the drag has begun */
+    grab(flight, points, at_us, { x, y }) {
+      if (!flight || !points) return false;
+      held = { flight, points, at_us, x, y };
+      on.onHold();
+      return true;
+    },
+    move(x, y) {
+      Object.assign(held, { x, y });
+      on.onChange();
+    },
+    /** Ends the drag; without `act` nothing happens to the flight. */
+    release(scale, act) {
+      if (!held) return;
+      const { flight, x, y } = held;
+      const { kind, by_us } = meant(scale);
+      held = null;
+      on.onChange();
+      if (act && kind === "drop") on.onDrop(flight, { x, y });
+      if (act && kind === "delay") on.onDelay(flight, by_us);
+    },
+    paint(context, theme, scale) {
+      if (!held) return;
+      const { kind, by_us } = meant(scale);
+      const words = WORDS[held.flight.what === "message" ? "message" : "marker"][kind](span(by_us));
+      paintFlight(context, theme, scale, held, kind === "drop");
+      markAs(context, "text");
+      context.font = fontOf(theme, theme.label, 600);
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.lineJoin = "round";
+      context.lineWidth = 4;
+      context.strokeStyle = theme.ink.bg;
+      context.strokeText(words, held.x - 10 * scale, held.y);
+      context.fillStyle = kind === "drop" ? theme.ink.harm : theme.ink.ink;
+      context.fillText(words, held.x - 10 * scale, held.y);
+    },
+  };
+}
+
+function paintFlight(context, theme, scale, { flight, x, y }, off) {
+  markAs(context, flight.what === "message" ? "flight-message" : "flight-marker");
+  if (flight.what === "message") freeCell(context, flight.origin % ORIGINS, x, y, 12 * scale, 12 * scale, theme.origin[flight.origin % ORIGINS], theme.ink.bg);
+  else glyph(context, off ? "cross" : flight.what, x, y, 5 * scale, off ? theme.ink.harm : theme.ink.proto, theme.ink.bg);
+}
 
 /** A drag shorter than this is a click, px. */
 const CLICK_PX = 4;

@@ -2,8 +2,7 @@
 
 import { markerKind, originOf } from "../model/cells.js";
 import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, OWN_MARKER, NOT_REPLICATED, UNKNOWN } from "../model/entry_flags.js";
-import { farEdge, nearEdge } from "../layout/strip.js";
-import { forRuns } from "../layout/runs.js";
+import { farEdge, forRuns, nearEdge } from "../layout/strip.js";
 import { fillBox, xOf, yOf } from "../../../layout/plane.js";
 import { glyph, laneCell, MARKER_WORDS, numberPlace } from "../../../render/glyphs.js";
 import { markAs } from "../../../render/marks.js";
@@ -150,7 +149,7 @@ function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) 
 /**
  * Draws a log that is too long for single entries: per pixel the share of each origin, unacked in full colour, acked pale.
  * The shares come from `density`, which uses the page's cells and the server's tiles.
- * @param {(from: number, to: number) => import("../model/density.js").Shares | null} density
+ * @param {(from: number, to: number) => import("../model/tiles.js").Shares | null} density
  */
 export function drawShares(context, scene, lane, theme, density) {
   const { plane } = scene;

@@ -3,14 +3,13 @@
 import { curveY, spanOfPeriods } from "../../../render/time_axes.js";
 import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";
-import { curveReasons } from "../model/curve_reasons.js";
-import { MARKS } from "../model/marks.js";
-import { snapshotPeriod } from "../model/snapshot_period.js";
-import { paintReasons } from "./curve_reasons.js";
+import { curveReasons, paintReasons } from "./curve_reasons.js";
+import { MARKS } from "../model/row_words.js";
+import { snapshotPeriod } from "../model/snapshots.js";
 import { paintSpacetime } from "./spacetime.js";
 
 /**
- * @param {ReturnType<import("../model/passages.js").makePassages>} passages
+ * @param {ReturnType<import("../model/snapshots.js").makePassages>} passages
  * @returns {import("../../../render/time_section.js").Diagram}
  */
 export const makeTimeDiagram = (passages) => ({

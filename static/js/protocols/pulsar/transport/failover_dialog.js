@@ -1,10 +1,11 @@
 /** The failover dialog: source, target, mode and producers, with the forecast for the choice. */
 
-import { allOf, element, putParts, required } from "../../../render/dom.js";
 import { valueOf } from "../../../model/commands.js";
-import { isUp, lanesOf } from "../../../model/state.js";
-import { costOf } from "../model/sentence.js";
 import { seconds } from "../../../model/format.js";
+import { clustersOf, isUp, lanesOf } from "../../../model/state.js";
+import { costOf, nowhere } from "../model/sentence.js";
+import { topicView } from "../model/topics.js";
+import { allOf, element, putParts, required } from "../../../render/dom.js";
 
 const MODES = {
   crash: "The clients crash with their region: acknowledgements and data on the wire are lost.",
@@ -98,6 +99,46 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
       required(dialog, "[data-part=failover-title]").textContent = `Fail ${watched.subscription} over`;
       refresh();
       dialog.showModal();
+    },
+  };
+}
+
+/** Tells what can exist in a lab, so that the page leaves out what its scenario can never show. */
+
+const SNAPSHOT_FAMILY = "replicated-subscriptions";
+
+/** @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state @returns {boolean} whether there is another cluster to fail over or replicate to */
+export const hasPeers = (state) => clustersOf(state).length > 1;
+
+/** @returns {boolean} whether snapshots are the subject of the scenario's family, or a cluster of the watched topic can take or use one */
+export function takesSnapshots(state, watched) {
+  if (!hasPeers(state)) return false;
+  if (state.welcome?.family === SNAPSHOT_FAMILY) return true;
+  return watched.clusters.some((cluster) => {
+    const topic = topicView(state, cluster, watched.topic);
+    return topic && (topic.controller || Object.values(topic.subscriptions ?? {}).some(({ replicated }) => replicated));
+  });
+}
+
+/** Opens the failover dialog, or reports what can be done without another region. */
+
+/** @param {import("../../../pages/lab_view.js").Tools} tools */
+export function makeFailover({ document, root, link, getWatched, menus, say }) {
+  const dialog = makeFailoverDialog(document, required(root, "dialog[data-part=failover-dialog]"), {
+    getState: menus.state,
+    getWatched,
+    // the first command starts the branch, the others belong to it
+    onCommands: ([first, ...others]) => {
+      menus.give(first);
+      others.forEach((command) => link.command(command));
+    },
+  });
+  return {
+    show() {
+      const state = menus.state();
+      if (!hasPeers(state)) menus.breakSomething(); // a single cluster has no target
+      else if (getWatched().target === null) say({ error: nowhere(state, getWatched()), hint: "Restart a region, or go back to an instant at which one is up.", tone: "plain" });
+      else dialog.show();
     },
   };
 }
