@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { assumptionsOf, causesOf, differs, figuresOf, foldAnswer, noAnswer, progressWords, recountProgress, recountWords, reducedWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, whatIfTitle, whatIfWords } from "../../static/js/model/answer.js";
-import { causeWords } from "../../static/js/model/cause_words.js";
+import { causeWords } from "../../static/js/protocols/light_table.js";
 import { whole } from "../../static/js/model/format.js";
 import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CELL, causesOf, cellAt, columnsOf, figureOf, figureWords, highestFigure, holeAt, missingWords, passagesAt, reached, figuresAt, stepsOf, duplicateAt } from "../../static/js/model/comparison.js";
+import { CELL, causesOf, cellAt, columnsOf, figureOf, figureWords, highestFigure, holeAt, missingWords, passagesAt, reached, figuresAt, stepsOf, duplicateAt } from "../../static/js/pages/comparison.js";
 import { atSpeed, clockUpTo, paused, played, settled, shown, movedTo } from "../../static/js/transport/clock.js";
 
 const messages = {

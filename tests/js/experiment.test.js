@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords, intervalNote, openNote } from "../../static/js/model/experiment.js";
+import { axisOf, headline, otherMeasures, pointLabel, radiusOf, valueWords, intervalNote, openNote } from "../../static/js/pages/experiment.js";
 
 const MEASURES = [
   { name: "duplicates", title: "duplicates", unit: "count" },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerWords, drawWords, lossWords, moreWords, pointWords, queryOf, shareWords, statusWords, worstWords } from "../../static/js/model/inevitable.js";
+import { answerWords, drawWords, lossWords, moreWords, pointWords, queryOf, shareWords, statusWords, worstWords } from "../../static/js/pages/inevitable_panel.js";
 
 const share = (hits, runs = 30) => ({ hits, share: Math.floor((1e6 * hits) / runs), low: 100_000, high: 750_000 });
 const point = (at_us, more, loss = 0) => ({ at_us, runs: 30, failed: 0, more: share(more), loss: share(loss), duplicates: [2, 7, 14], worst: { number: 3, duplicates: 14, lost: 0 }, key: "rerun-0" });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layMachine } from "../../static/js/protocols/emqx/pages/layers_panel.js";
+import { exchangedBetween, layMachine, machinesNow, memberOf } from "../../static/js/protocols/emqx/pages/layers_panel.js";
 import { badgeOf, clientsOf } from "../../static/js/protocols/emqx/model/groups.js";
-import { machinesNow, memberOf, exchangedBetween } from "../../static/js/protocols/emqx/model/layers.js";
 
 const MACHINE = { start: "free", moves: { free: { granting: "a round" }, granting: { granted: "progress", revoked: "end", free: "gone" }, granted: { revoking: "too many", revoked: "end", free: "gone" }, revoking: { revoked: "done", free: "gone" }, revoked: { free: "exchanges" } } };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { lazyPlotly } from "../../static/js/pages/plotly.js";
+import { lazyPlotly } from "../../static/js/render/plotly.js";
 
 function page() {
   const added = [];

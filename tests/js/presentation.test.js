@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { barWords, changedFields, plainItem, presentedLab, roleOf, spokenCode } from "../../static/js/model/presentation.js";
+import { barWords, changedFields, plainItem, presentedLab, roleOf, spokenCode } from "../../static/js/pages/presenting.js";
 
 const room = (more = {}) => ({ code: "BCDFGH", by: "first", here: true, followers: 2, ...more });
 const page = (more = {}) => ({ owner: true, name: null, claims: false, ...more });

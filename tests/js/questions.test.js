@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { questionOf } from "../../static/js/model/questions.js";
+import { questionOf } from "../../static/js/model/shared_words.js";
 
 test("a question is offered only after duplicates or losses", () => {
   assert.equal(questionOf({ duplicates: 0, lost: 0 }), null);

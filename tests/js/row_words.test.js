@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { reasonWords } from "../../static/js/model/reason_words.js";
+import { reasonWords } from "../../static/js/model/shared_words.js";
 import { GROUP_ROWS } from "../../static/js/protocols/emqx/model/row_words.js";
 import { PULSAR_ROWS } from "../../static/js/protocols/pulsar/model/row_words.js";
 

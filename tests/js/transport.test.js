@@ -6,7 +6,7 @@ import { ROWS } from "./fixtures/lab.js";
 import { parseMessage, parsePlace } from "../../static/js/model/format.js";
 import { branchTree } from "../../static/js/pages/branches.js";
 import { consequencesOf } from "../../static/js/pages/faults.js";
-import { makeLandmarks } from "../../static/js/model/landmarks.js";
+import { makeLandmarks } from "../../static/js/pages/footer.js";
 import { marksOf } from "../../static/js/model/marks.js";
 import { MARKS } from "../../static/js/protocols/pulsar/model/row_words.js";
 import { flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";

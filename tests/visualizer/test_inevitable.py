@@ -217,7 +217,7 @@ async def test_studies_at_once_are_limited_for_an_address_and_for_the_process(hu
 
 
 def test_the_page_has_the_limits_of_the_engine():
-    source = (Path(settings.BASE_DIR) / "static/js/model/inevitable.js").read_text()
+    source = (Path(settings.BASE_DIR) / "static/js/pages/inevitable_panel.js").read_text()
     inputs = re.findall(r"(\w+): \{ words: .*?, first: (\d+), least: (\d+), most: (\d+) \}", source)
     expected = {
         name: tuple(getattr(inevitable, name.upper() + end) for end in ("", "_MIN", "_MAX"))

@@ -4,7 +4,7 @@ import { seconds } from "../model/format.js";
 import { outcomeParts } from "../model/played.js";
 import { debounced } from "../wire/http.js";
 import { putParts, setText } from "../render/dom.js";
-import { paintPicture } from "../render/picture.js";
+import { paintPicture } from "../protocols/light_table.js";
 import { readTheme } from "../render/theme.js";
 
 /** Pause after the last keystroke, ms. */

@@ -1,4 +1,4 @@
-/** What a page of a lab shows, as the query of its address: the panel and the viewer's choices. */
+/** Addresses of a lab: what its query shows, the place of a story in its fragment, and the origin to share. */
 
 const CHOICES = ["topic", "subscription", "target", "group"];
 /** Most characters of a choice: that of a name in a scenario. */

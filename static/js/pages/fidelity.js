@@ -3,7 +3,7 @@
  * The figures are in the page, with names of colours; the server computes nothing.
  */
 
-import { lazyPlotly } from "./plotly.js";
+import { lazyPlotly } from "../render/plotly.js";
 import { allOf, found, required } from "../render/dom.js";
 
 const NEAR = "300px";

@@ -1,9 +1,9 @@
-/** What the gallery's cards show beside their text: pictures, and the outcome or the guess of each scenario in this browser. */
+/** The gallery: search, pictures, and the outcome or the guess of each scenario in this browser. */
 
 import { capitalised, counted, seconds, span } from "../model/format.js";
 import { guessOf, noteGuess, outcomeParts, wasPlayed, wasToured } from "../model/played.js";
 import { allOf, element, found, putParts, required, setText } from "../render/dom.js";
-import { paintPicture } from "../render/picture.js";
+import { paintPicture } from "../protocols/light_table.js";
 import { readTheme } from "../render/theme.js";
 import { makeRequests } from "../wire/http.js";
 import { keepToken, ownLabs } from "../wire/token.js";

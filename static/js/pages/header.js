@@ -1,4 +1,4 @@
-/** The header of the lab page: number of viewers, report, keys. */
+/** The header of the lab page: number of viewers, report, keys, and the dialog “About this scenario”. */
 
 import { counted, paragraphsOf, seconds } from "../model/format.js";
 import { NO_COMMANDS, originOf, recordedIn } from "../model/state.js";

@@ -1,7 +1,7 @@
 /** Assembles the parts of the lab page: which are updated with a state, in which order, and the effect of clicks. */
 
 import { makeCurveWindow } from "../model/curve_window.js";
-import { makeLandmarks } from "../model/landmarks.js";
+import { makeFooter, makeLandmarks } from "./footer.js";
 import { wordsOfRow } from "../model/event_rows.js";
 import { makeAppearance } from "./appearance.js";
 import { makeBeginning, makeNotices, makeStates } from "./notices.js";
@@ -10,11 +10,10 @@ import { makeDialogs, makeQuestion } from "./dialogs.js";
 import { showAsAsked } from "./share.js";
 import { makeEventPanel } from "./event_panel.js";
 import { makeFaults } from "./faults.js";
-import { makeFooter } from "./footer.js";
 import { makeHeader } from "./header.js";
 import { makeLights } from "./lights.js";
 import { PANELS, TIME, makePanels, makeQuestionButtons } from "./panels.js";
-import { lazyPlotly } from "./plotly.js";
+import { lazyPlotly } from "../render/plotly.js";
 import { makePresenting } from "./presenting.js";
 import { makeStoryPlayer } from "./story.js";
 import { makeTourPlayer } from "./tour_player.js";
@@ -327,7 +326,7 @@ function makeAround(parts, { appearance, ask, controls, inspector, lights, plotl
 
 /** What a presenter's page shows beyond the frames, and how the page of a follower shows the same. */
 function makeShown({ parts, events, inspector, legend, lights, panels, protocol_view, tour }) {
-  /** @param {import("../model/presentation.js").Shown["lit"]} lit */
+  /** @param {import("./presenting.js").Shown["lit"]} lit */
   function light(lit) {
     if (JSON.stringify(lit) === JSON.stringify(lights.shown())) return;
     events.show(lit && "seq" in lit ? lit.seq : null);

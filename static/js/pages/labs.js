@@ -2,7 +2,7 @@
 
 import { counted, seconds } from "../model/format.js";
 import { allOf, element, found, required, setText } from "../render/dom.js";
-import { paintPicture } from "../render/picture.js";
+import { paintPicture } from "../protocols/light_table.js";
 import { readTheme } from "../render/theme.js";
 import { makeRequests } from "../wire/http.js";
 import { forgetToken, keepToken, ownLabs } from "../wire/token.js";

@@ -87,7 +87,7 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
       if (lit !== null && getState().view?.branch !== branch) clear(); // another branch has another past
       return lit;
     },
-    /** The row, marker or message whose causes and effects are highlighted. @returns {import("../model/presentation.js").Shown["lit"]} */
+    /** The row, marker or message whose causes and effects are highlighted. @returns {import("./presenting.js").Shown["lit"]} */
     shown: () => shown,
     row: (seq) => light(`seq=${seq}`, { seq }),
     marker: (number) => light(`marker=${number}`, { marker: number }),

@@ -1,4 +1,4 @@
-/** The clock of two runs: plays, pauses and seeks both labs together. */
+/** The page of two runs: one clock that plays, pauses and seeks both labs, and the figures of both. */
 
 import { capitalised, counted, seconds, span, whole } from "../model/format.js";
 import { plainWordsOf } from "../model/event_rows.js";

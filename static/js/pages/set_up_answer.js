@@ -1,7 +1,7 @@
 /** The runs of an answer: a row of dots for each figure, the chosen run in words, and a table of all numbers. */
 
 import { NOT_BY_THE_END, assumptionsOf, causesOf, checksWords, differs, figuresOf, foldAnswer, isAnswered, noAnswer, progressWords, recountProgress, recountWords, rule, sentenceOf, shortSpan, sizeWords, spreadOf, valueWords, whatIfTitle, whatIfWords } from "../model/answer.js";
-import { causeWords } from "../model/cause_words.js";
+import { causeWords } from "../protocols/light_table.js";
 import { halves, seconds } from "../model/format.js";
 import { bestInShort, headline, inOrder, table } from "../render/what_if_table.js";
 import { debounced } from "../wire/http.js";

@@ -1,4 +1,4 @@
-/** The embed code in the dialog that shares a lab, with what the frame shows. */
+/** Sharing a lab: the dialog with its links, pictures and embed code, and a lab in a frame of another page. */
 
 import { RATES, SPEEDS, WIDTHS_PX, planOf, planWords } from "../model/animation.js";
 import { bytes, seconds } from "../model/format.js";

@@ -1,4 +1,4 @@
-/** The bar of a guided tour in the footer: title, text, place in the tour, and the question of a step. */
+/** The bar of a guided tour in the footer: title, text, place in the tour, the question of a step, and the predictions of a class. */
 
 import { counted } from "../model/format.js";
 import { noteToured } from "../model/played.js";
@@ -25,7 +25,7 @@ export function makeTourClass(document, bar, on) {
   const box = required(bar, "[data-part=tour-class]");
   const [words, chart] = ["words", "chart"].map((part) => required(box, `[data-part=tour-class-${part}]`));
   const button = required(box, "button[data-act=tour-class-show]");
-  /** @type {{presentation: import("../model/presentation.js").Presentation, role: string, drawn: string}} */
+  /** @type {{presentation: import("./presenting.js").Presentation, role: string, drawn: string}} */
   const held = { presentation: { code: null }, role: "none", drawn: "" };
   button.addEventListener("click", () => held.presentation.predictions && on.reveal(held.presentation.predictions.step));
 
@@ -50,7 +50,7 @@ export function makeTourClass(document, bar, on) {
   }
 
   return {
-    /** @param {import("../model/presentation.js").Presentation} presentation @param {string} role */
+    /** @param {import("./presenting.js").Presentation} presentation @param {string} role */
     take: (presentation, role) => Object.assign(held, { presentation, role }),
     draw,
     close() {
@@ -535,13 +535,13 @@ export function makeTourPlayer(parts) {
   return {
     acts,
     isOpen: () => held.open !== null,
-    /** The step for the pages that follow this one. @returns {import("../model/presentation.js").Shown["tour"]} */
+    /** The step for the pages that follow this one. @returns {import("./presenting.js").Shown["tour"]} */
     shown: () => held.open && { step: held.open.at + 1, asks: asksNow(held), reveals: held.open.reveals, whole: view.isWhole() },
     /** Shows the parts of the page that the step does not show, before one of them is used by a key. */
     showWhole() {
       if (held.open) view.setWhole(true);
     },
-    /** Shows the presenter's step, or none. @param {import("../model/presentation.js").Shown["tour"]} place */
+    /** Shows the presenter's step, or none. @param {import("./presenting.js").Shown["tour"]} place */
     follow(place) {
       if (held.open) return;
       following.follow(place);
@@ -587,7 +587,7 @@ function makeInClass(held, following) {
       if (names.own() === null) names.keep();
       parts.send({ type: "predict", by: names.own(), step, guess });
     },
-    /** Takes what the class predicts. @param {import("../model/presentation.js").Presentation} presentation @param {string} role of this page */
+    /** Takes what the class predicts. @param {import("./presenting.js").Presentation} presentation @param {string} role of this page */
     take(presentation, role) {
       follows = role === "follower";
       of_class.take(presentation, role);

@@ -14,3 +14,19 @@ import { PULSAR_LIGHT } from "./pulsar/light.js";
 
 /** @type {LightProtocol[]} */
 export const LIGHT_PROTOCOLS = [EMQX_LIGHT, PULSAR_LIGHT];
+
+const WORDS = Object.assign({}, ...LIGHT_PROTOCOLS.map(({ causes }) => causes));
+
+/** The words for a cause of duplicates. @returns {string} */
+export const causeWords = (cause) => WORDS[cause] ?? cause.replaceAll("_", " ");
+
+/**
+ * Draws a scenario's small picture, from a real run, as its protocol draws it: the marks of the lab without texts.
+ * @param {HTMLCanvasElement} canvas
+ * @param {object} picture as received from the server
+ * @param {import("../render/theme.js").Theme} page_theme
+ * @param {{ratio: number, width: number, height: number}} given
+ */
+export function paintPicture(canvas, picture, page_theme, given) {
+  LIGHT_PROTOCOLS.find(({ draws }) => draws(picture))?.paintPicture(canvas, picture, page_theme, given);
+}

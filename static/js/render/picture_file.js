@@ -1,4 +1,4 @@
-/** The diagram of a lab as a PNG, on the page's background. */
+/** The diagram of a lab as a file: PNG or SVG, on the page's background. */
 
 import { allOf } from "./dom.js";
 import { escaped, px, recordSvg } from "./svg_context.js";

@@ -1,4 +1,4 @@
-/** The headline sentence with the target as a choice, and the line below. Announced to screen readers at most once a second. */
+/** The headline sentence with the target as a choice and the line below, and the text view. Announced to screen readers at most once a second. */
 
 import { seconds } from "../model/format.js";
 import { protocolOf } from "../protocols/table.js";

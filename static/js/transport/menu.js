@@ -1,4 +1,4 @@
-/** A menu beside the element that it belongs to, for arrows, letters and escape; it restores the focus for keyboard users. */
+/** A menu beside the element that it belongs to, for arrows, letters and escape; it restores the focus for keyboard users. Also the items of a link's menu. */
 
 import { element } from "../render/dom.js";
 

@@ -1,7 +1,6 @@
 /** EMQX's durable shared subscriptions on the lab page. `../table.js` explains each entry. */
 
-import { linkSection } from "../../model/link_words.js";
-import { questionOf } from "../../model/questions.js";
+import { linkSection, questionOf } from "../../model/shared_words.js";
 import { clustersOf, lanesOf } from "../../model/state.js";
 import { INEVITABLE } from "../../pages/inevitable_panel.js";
 import { WHAT_IF, WHY_DUPLICATES } from "../../pages/question_panel.js";

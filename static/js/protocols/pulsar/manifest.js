@@ -1,6 +1,6 @@
 /** Pulsar's geo-replication on the lab page. `../table.js` explains each entry. */
 
-import { questionOf } from "../../model/questions.js";
+import { questionOf } from "../../model/shared_words.js";
 import { clustersOf, isUp, lanesOf } from "../../model/state.js";
 import { INEVITABLE } from "../../pages/inevitable_panel.js";
 import { WHAT_IF, WHY_DUPLICATES } from "../../pages/question_panel.js";

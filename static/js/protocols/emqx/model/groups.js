@@ -1,5 +1,3 @@
-import { counted, span, whole } from "../../../model/format.js";
-
 /**
  * A group lab as the diagram needs it, from `world.view()`: its leader, clients with their borrowers, streams as tapes.
  * What a leader assigned and what clients actually do are kept separately. Plain values; positions are offsets of the next message.
@@ -9,6 +7,9 @@ import { counted, span, whole } from "../../../model/format.js";
  * @property {object | null} own the borrower in its session; null: only a leader still lists it
  * @property {object | null} known the borrower in the leader's table; null: the leader does not list it
  */
+
+import { counted, span, whole } from "../../../model/format.js";
+
 /** @typedef {{name: string, number: number, node: string, online: boolean, paused: boolean, incarnations: Incarnation[]}} Client number: index among all clients, for hue and shape */
 /** @typedef {{id: string, client: string, lease: string, acknowledged: number, delivered: number, chunk: number[] | null}} Reader */
 /**

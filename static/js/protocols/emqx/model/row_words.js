@@ -4,7 +4,7 @@
  */
 
 import { span } from "../../../model/format.js";
-import { reasonWords } from "../../../model/reason_words.js";
+import { reasonWords } from "../../../model/shared_words.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });

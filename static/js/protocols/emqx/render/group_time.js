@@ -4,7 +4,7 @@
  */
 
 import { spanFor } from "../../../render/time_axes.js";
-import { causeWords } from "../../../model/cause_words.js";
+import { causeWords } from "../../light_table.js";
 import { whole } from "../../../model/format.js";
 import { marksOf } from "../../../model/marks.js";
 import { markAs } from "../../../render/marks.js";

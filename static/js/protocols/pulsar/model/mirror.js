@@ -1,7 +1,7 @@
 /** The text view of a Pulsar lab: clusters with their logs and cursors, links, snapshots. */
 
 import { counted } from "../../../model/format.js";
-import { linkSection } from "../../../model/link_words.js";
+import { linkSection } from "../../../model/shared_words.js";
 import { gapsOf } from "./acknowledged.js";
 import { positionOf } from "./positions.js";
 import { shortName } from "./snapshot_names.js";

@@ -1,10 +1,10 @@
 /**
  * The line of each event of Pulsar in the list, as parts: plain text and {strong} or {harm}.
- * Lines of events that all protocols share are in the shell's `model/row_words.js`.
+ * Lines of events that all protocols share are in the shell's `model/event_rows.js`.
  */
 
 import { counted, span } from "../../../model/format.js";
-import { reasonWords } from "../../../model/reason_words.js";
+import { reasonWords } from "../../../model/shared_words.js";
 import { fullName, shortName, snapshotName } from "./snapshot_names.js";
 import { foldSnapshots, noSnapshots } from "./snapshots.js";
 

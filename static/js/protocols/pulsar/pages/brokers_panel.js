@@ -6,7 +6,7 @@
 
 import { bytes, counted, span, whole } from "../../../model/format.js";
 import { element } from "../../../render/dom.js";
-import { plainChart } from "../../../render/plain_chart.js";
+import { plainChart } from "../../../render/plotly.js";
 import { headCell, renew } from "../../../render/terms.js";
 
 /**

@@ -7,7 +7,7 @@ import { counted, whole } from "../../../model/format.js";
 import { lanesOf } from "../../../model/state.js";
 import { climbing, headline, nextTry, partsOf, replicatorState, replicatorStateWords, shapeWords, sideBySide, topicsOf } from "../model/creation.js";
 import { element, putParts } from "../../../render/dom.js";
-import { plainChart } from "../../../render/plain_chart.js";
+import { plainChart } from "../../../render/plotly.js";
 import { columnHeads } from "../../../render/terms.js";
 
 /** Tables of the panel “Topics and policies”: topics and policies of every cluster side by side, with differences marked. */

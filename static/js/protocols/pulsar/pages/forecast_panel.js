@@ -5,7 +5,7 @@
 
 import { counted, lowerBound, seconds, span, whole } from "../../../model/format.js";
 import { element } from "../../../render/dom.js";
-import { plainChart } from "../../../render/plain_chart.js";
+import { plainChart } from "../../../render/plotly.js";
 import { columnHeads, renew, termLink } from "../../../render/terms.js";
 
 /** The forecast's curve as the page holds it: columns by remote, extended by the server's points after the last held one. */
