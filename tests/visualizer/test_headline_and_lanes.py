@@ -30,14 +30,12 @@ import { readFileSync } from "node:fs";
 const at = (module) => import(`PAGE/${module}`);
 const { decode } = await at("wire/decode.js");
 const { emptyLab } = await at("model/state.js");
-const { reduce } = await at("model/reduce.js");
-const { whatIsWatched } = await at("model/reduce.js");
+const { reduce, whatIsWatched } = await at("model/reduce.js");
 const { sentenceOf, plainSentence } = await at("render/sentence.js");
 const { requireProtocol } = await at("protocols/table.js");
-const { makeScene } = await at("protocols/pulsar/layout/scene.js");
+const { makeScene, followingWindow } = await at("protocols/pulsar/layout/scene.js");
 const { labelRequests } = await at("protocols/pulsar/render/label_requests.js");
 const { DUPLICATE } = await at("protocols/pulsar/model/entry_flags.js");
-const { followingWindow } = await at("protocols/pulsar/layout/scene.js");
 const found = [];
 let state = emptyLab();
 for (const text of JSON.parse(readFileSync(0, "utf8"))) {

@@ -149,13 +149,11 @@ class Lab:
 SHOWN = """
 import { readFileSync } from "node:fs";
 import { decode } from "PAGE/wire/decode.js";
-import { reduce } from "PAGE/model/reduce.js";
+import { reduce, whatIsWatched } from "PAGE/model/reduce.js";
 import { emptyLab } from "PAGE/model/state.js";
-import { whatIsWatched } from "PAGE/model/reduce.js";
 import { makeEntryFlags } from "PAGE/protocols/pulsar/model/entry_flags.js";
 import { threadsOf } from "PAGE/protocols/pulsar/layout/scene.js";
-import { sentenceOf } from "PAGE/render/sentence.js";
-import { mirrorOf } from "PAGE/render/sentence.js";
+import { sentenceOf, mirrorOf } from "PAGE/render/sentence.js";
 import { protocolOf } from "PAGE/protocols/table.js";
 import { listedOf } from "PAGE/pages/event_panel.js";
 const plain = (key, value) => (value instanceof Map ? [...value] : value);

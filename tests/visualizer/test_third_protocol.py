@@ -70,23 +70,19 @@ async def test_a_lab_of_the_third_protocol_takes_a_crash_and_a_seek(
 SHOWN_BY_THE_PAGE = """
 import { readFileSync } from "node:fs";
 const at = (module) => import(`PAGE/${module}`);
-const { PROTOCOLS } = await at("protocols/table.js");
+const { PROTOCOLS, protocolOf, requireProtocol } = await at("protocols/table.js");
 const { LIGHT_PROTOCOLS } = await at("protocols/light_table.js");
 const own = (module) => import(`OWN/${module}.js`);
 PROTOCOLS.push((await own("manifest")).SINGLE_LOG);
 LIGHT_PROTOCOLS.push((await own("light")).SINGLE_LOG_LIGHT);
 const { decode } = await at("wire/decode.js");
 const { emptyLab } = await at("model/state.js");
-const { reduce } = await at("model/reduce.js");
-const { whatIsWatched } = await at("model/reduce.js");
-const { sentenceOf, plainSentence } = await at("render/sentence.js");
-const { mirrorOf } = await at("render/sentence.js");
+const { reduce, whatIsWatched } = await at("model/reduce.js");
+const { sentenceOf, plainSentence, mirrorOf } = await at("render/sentence.js");
 const { plainWordsOf } = await at("model/event_rows.js");
-const { consequencesOf } = await at("pages/faults.js");
+const { consequencesOf, choicesOf } = await at("pages/faults.js");
 const { commandOf } = await at("model/commands.js");
-const { choicesOf } = await at("pages/faults.js");
 const { marksOf } = await at("model/marks.js");
-const { protocolOf, requireProtocol } = await at("protocols/table.js");
 const state = JSON.parse(readFileSync(0, "utf8")).map(decode).reduce(reduce, emptyLab());
 requireProtocol(state.welcome.protocol);
 const watched = whatIsWatched(state, {});
