@@ -70,11 +70,12 @@ class Turns:
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         end_s = time.monotonic() + TURN_S  # uvloop's own time stands still within an iteration
         while self._waiting:
-            address = next(iter(self._waiting))
-            connections = self._waiting.pop(address)
+            # the address keeps its place meanwhile: a piece may open a socket, which is added
+            address, connections = next(iter(self._waiting.items()))
             connection = connections.popleft()
             if connection.handle_piece():
                 connections.append(connection)
+            del self._waiting[address]
             if connections:
                 self._waiting[address] = connections  # behind the other addresses
             if self._waiting and time.monotonic() >= end_s:
@@ -123,7 +124,6 @@ class _InPieces(asyncio.Protocol):
 
     def handle_piece(self) -> bool:
         """Hand one piece on. Returns whether another can follow."""
-        self._queued = False
         if self.transport.is_closing():
             self._received.clear()
             return False

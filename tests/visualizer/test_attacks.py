@@ -224,6 +224,23 @@ def test_everything_arrives_whole_and_in_order(
     asyncio.run(exchange())
 
 
+async def test_sockets_that_one_address_opens_at_once_are_all_accepted() -> None:
+    """As by a class behind one router; a head that is longer than a piece makes each wait for its turns."""
+
+    async def opened(port: int) -> tuple[bytes, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        cookie = b"\r\nCookie: key=" + b"x" * 3_000 + b"\r\n\r\n"
+        writer.write(handshake("/", "a").replace(b"\r\n\r\n", cookie))
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(frame(1, b"end"))
+        return await reader.readexactly(5), writer
+
+    async with asyncio.timeout(PATIENCE_S), _served(_echo) as port:
+        for data, writer in await asyncio.gather(*(opened(port) for _ in range(40))):
+            assert data == b"\x81\x03end"
+            writer.close()
+
+
 async def test_an_answer_goes_before_the_rest_of_a_flood() -> None:
     """By events alone: the flood's request is not complete when another client has its answer."""
     complete: list[str] = []
