@@ -401,6 +401,18 @@ def test_a_lab_at_its_row_limit_pauses_at_the_same_instant_however_it_is_cut(row
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("name", ["broadcast", "starved-subscription"])
+def test_a_lab_with_shadow_topics_pauses_at_its_row_limit_however_it_is_cut(name):
+    found = []
+    for events in (500, 4000):
+        world = World.open(name, rows_max=2_000)
+        while world.advance(world.scenario.until_us, events):
+            pass
+        assert world.limit_reached and world.seq <= 2_000
+        found.append((world.now_us, world.seq, world.digest()))
+    assert found[0] == found[1]
+
+
 def test_a_command_in_the_past_of_a_broadcast_begins_a_branch():
     world = at_once()
     world.seek(at_us=600 * MS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from io import StringIO
 from typing import Any
 
@@ -151,6 +153,25 @@ async def test_the_outcome_of_a_text_is_that_of_its_run():
     wrong = await outcome_of(SCENARIO + "wrong: {}\n")
     assert wrong.status == 400 and wrong.json()["problems"][0]["path"] == "wrong"
     assert (await outcome_of(text, origin="http://elsewhere.example")).status == 403
+
+
+async def test_a_check_is_answered_while_the_run_of_another_visitor_goes_on(monkeypatch):
+    begun, answered = threading.Event(), threading.Event()
+
+    def first(plain=views.let_text_go_first):
+        begun.set()
+        for _ in range(6_000):  # the run's first part: a minute without the check
+            plain()
+            if answered.wait(0.01):
+                return
+        raise AssertionError("the check was not read")
+
+    monkeypatch.setattr(views, "let_text_go_first", first)
+    run = asyncio.create_task(outcome_of(builtin_text("region-down")))
+    await asyncio.to_thread(begun.wait, 60)
+    assert (await checked(SCENARIO)).json()["count"] == 0 and not run.done()
+    answered.set()
+    assert (await run).json()["failovers"]
 
 
 async def test_an_outcome_is_bounded_in_rows_time_and_number(monkeypatch):

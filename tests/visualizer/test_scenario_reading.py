@@ -9,6 +9,7 @@ import asyncio
 import gc
 import json
 import threading
+from typing import Any
 
 import pytest
 from django.test import AsyncClient
@@ -119,6 +120,26 @@ def test_addresses_take_turns(held_reader):
     for one in waiting:
         one.result(60)
     assert [address[-1] for address in order] == list("12312") + ["1"] * 6
+
+
+def test_texts_are_read_before_runs_begin_and_between_their_parts(held_reader):
+    order: list[str] = []
+
+    def run() -> None:
+        order.append("run begins")
+        within.append(scenario_reading._submitted(order.append, "text within"))
+        for _ in range(2):
+            scenario_reading.let_text_go_first()
+        order.append("run ends")
+
+    within: list[Any] = []
+    running = scenario_reading._submitted(run, queue=scenario_reading._runs)
+    waiting = [scenario_reading._submitted(order.append, f"text {number}") for number in range(2)]
+    held_reader.set()
+    for one in (running, *waiting, *within):
+        one.result(60)
+    assert order == ["text 0", "text 1", "run begins", "text within", "run ends"]
+    assert read_in_turn(len, "text") == 4
 
 
 async def test_a_text_whose_turn_does_not_come_is_refused_and_not_read(held_reader, monkeypatch):

@@ -165,6 +165,9 @@ class ShadowLog:
     def depart(self) -> None:
         """It has no columns that grow."""
 
+    def cut_back(self) -> None:
+        """It has no columns that other worlds of the branch wrote."""
+
     def share(self, other: ShadowLog) -> None:
         """It has no columns to share."""
 
