@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_it_pauses_while_an_answer_is_computed_and_goes_on_afterwards(
         if len(pauses) == 3:
             Experiment.objects.filter(pk=answer.pk).update(state="done")
 
-    monkeypatch.setattr(warm_up.time, "sleep", sleep)
+    monkeypatch.setattr(warm_up, "time", SimpleNamespace(sleep=sleep))  # not for threads of other tests
     warm_up._let_engine_work()
     assert pauses == [warm_up.PAUSE_S] * 3
     experiment(engine=True, state="running", worker_seen_at=timezone.now() - timedelta(seconds=60))

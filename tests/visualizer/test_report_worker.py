@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def test_the_worker_continues_when_the_database_is_back(kind, monkeypatch, caplo
             if len(pauses) == 2:
                 faults.end()
 
-        monkeypatch.setattr(patient.time, "sleep", pause)
+        monkeypatch.setattr(patient, "time", SimpleNamespace(sleep=pause))  # not for other threads
         faults.begin(kind)
         worker().run()
     assert pauses == [patient.DATABASE_PAUSE_S] * 2
