@@ -50,6 +50,7 @@ _CLIENT_DEFAULTS: dict[str, dict[str, str]] = {
     "subscriptions": {"acknowledgement_sync": "acknowledgement sync, which no Pulsar has"},
     "consumers": {
         "ack_timeout_us": "an ack timeout",
+        "negative_ack_redelivery_backoff": "a backoff of negative acks",
         "batch_index_acknowledgment": "batch index acks that are off",
         "paused": "a paused consumer",
         "schema": "schemas",
@@ -181,6 +182,9 @@ def _clients(scenario: PulsarScenario) -> Iterator[Found]:
         ):
             if chosen and chosen.share_millionths:
                 yield f"consumers.{name}.{key}", "a share cannot be played", "name the messages"
+            if chosen and chosen.times != 1:
+                what = "the rig acks a message negatively once"
+                yield f"consumers.{name}.{key}.times", what, "leave it out"
 
 
 def _yaml_key(section: str, field_name: str) -> str:

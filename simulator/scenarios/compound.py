@@ -46,6 +46,8 @@ _MESSAGES = Key("messages", "messages", "these very messages")
 _SHARE = Key(
     "share", "share", "this share of all, drawn by each message's own identity", attribute="share_millionths"
 )
+TIMES_MOST = 1000
+"""How often a selection negatively acknowledges a message at most."""
 SELECTIONS: dict[str, tuple[Key, ...]] = {
     "hold": (
         _MESSAGES,
@@ -53,12 +55,22 @@ SELECTIONS: dict[str, tuple[Key, ...]] = {
         Key("for", "duration", "for how long; without it until released", attribute="for_us"),
     ),
     "delay": (_MESSAGES, _SHARE, Key("for", "duration", "for how long", required=True, attribute="for_us")),
-    "nack": (_MESSAGES, _SHARE),
+    "nack": (
+        _MESSAGES,
+        _SHARE,
+        Key(
+            "times",
+            "integer",
+            "on how many of its deliveries to this consumer; without it on the first one",
+            minimum=1,
+            maximum=TIMES_MOST,
+        ),
+    ),
 }
 _SELECTION_WORDS = {
     "hold": "which messages are held: {messages: [web/5], share: 1%, for: 10s}",
     "delay": "which messages are delayed: {messages: [web/5], share: 1%, for: 10s}",
-    "nack": "which messages: {messages: [web/5], share: 1%}",
+    "nack": "which messages: {messages: [web/5], share: 1%, times: 3}",
 }
 
 
@@ -142,11 +154,13 @@ def _selection(name: str) -> Kind:
         return Selection(**members)
 
     def write(value: Selection) -> dict[str, Any]:
-        written = (
-            {"messages": [MESSAGE.write(message) for message in value.messages]} if value.messages else {}
-        )
+        written: dict[str, Any] = {}
+        if value.messages:
+            written["messages"] = [MESSAGE.write(message) for message in value.messages]
         if value.share_millionths:
             written["share"] = SHARE.write(value.share_millionths)
+        if value.times != 1:
+            written["times"] = value.times
         return written if value.for_us is None else {**written, "for": DURATION.write(value.for_us)}
 
     return Kind(_SELECTION_WORDS[name], lambda key: {"$ref": f"#/$defs/{name}"}, read, write)

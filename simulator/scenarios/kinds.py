@@ -275,7 +275,7 @@ SHARE = Kind(
 )
 DECIMAL = Kind(
     "number with at most six decimals",
-    lambda key: {"type": "number", "minimum": 0, "maximum": 10},
+    lambda key: {"type": "number", "minimum": units.format_decimal(key.minimum or 0), "maximum": 10},
     _measured(units.parse_decimal, units.format_decimal),
     units.format_decimal,
 )

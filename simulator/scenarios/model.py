@@ -59,12 +59,13 @@ class Selection:
     """The messages that a fault affects, and for how long.
 
     `messages` are "producer/number". `share_millionths` draws each message by its own identity. `for_us` None
-    is until released.
+    is until released. `times`: the deliveries of a message, from the first one, that a negative ack is for.
     """
 
     messages: tuple[tuple[str, int], ...] = ()
     share_millionths: int = 0
     for_us: int | None = None
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)

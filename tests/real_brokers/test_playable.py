@@ -89,6 +89,16 @@ def test_the_promised_commands_can_be_played(command):
             "consumers.billing-1.negativeAcknowledge: a share cannot be played; name the messages",
         ),
         (
+            {"consumer": ", negativeAcknowledge: {messages: [shop/5], times: 2}"},
+            "file.yaml:14:",
+            "consumers.billing-1.negativeAcknowledge.times: the rig acks a message negatively once",
+        ),
+        (
+            {"consumer": ", negativeAckRedeliveryBackoff: {}"},
+            "file.yaml:14:",
+            "consumers.billing-1.negativeAckRedeliveryBackoff: a backoff of negative acks",
+        ),
+        (
             {"tail": "commands:\n  - {at: 1s, do: topic.terminate, cluster: west, topic: orders}\n"},
             "file.yaml:16:",
             "topic.terminate cannot be played",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyroaring import BitMap
@@ -102,12 +103,13 @@ EVERY_MESSAGE = range(1 << 62)
 class Selected(NamedTuple):
     """Messages to hold or to negatively ack: by name (producer, sequence id), and by a share of all.
 
-    `for_us`: how long they are held (None: until released).
+    `for_us`: how long they are held (None: until released). `times`: how often one is negatively acked.
     """
 
     named: frozenset[tuple[str, int]]
     shares: Shares
     for_us: int | None
+    times: int = 1
 
 
 class Selections:
@@ -119,8 +121,8 @@ class Selections:
 
     __slots__ = ("candidates", "_negatively_acknowledged", "_runtime", "_spec", "holds", "negatives")
 
-    def __init__(self, runtime: Pulsar, spec: ConsumerSpec, negatively_acknowledged: BitMap) -> None:
-        """`negatively_acknowledged`: numbers of messages, kept up to date by their owner."""
+    def __init__(self, runtime: Pulsar, spec: ConsumerSpec, negatively_acknowledged: dict[int, int]) -> None:
+        """`negatively_acknowledged`: how often each message was, kept up to date by its owner."""
         self._runtime = runtime
         self._spec = spec
         self._negatively_acknowledged = negatively_acknowledged
@@ -131,7 +133,8 @@ class Selections:
             self.hold(spec.hold.messages, spec.hold.share_millionths, spec.hold.for_us)
         if spec.negative_acknowledge:
             chosen = spec.negative_acknowledge
-            self.negatives.append(self._selected("negative", chosen.messages, chosen.share_millionths, None))
+            selected = self._selected("negative", chosen.messages, chosen.share_millionths, None)
+            self.negatives.append(selected._replace(times=chosen.times))
             self._note_candidates()
 
     def hold(self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None) -> None:
@@ -147,10 +150,11 @@ class Selections:
     def choice(self, message: int) -> tuple[int, int]:
         """How a processed message is treated: the type of its row, and for how long it is held.
 
-        NULL: until an operator releases it, or not at all. A message is negatively acked once.
+        NULL: until an operator releases it, or not at all.
         """
         if self.candidates is not None and message in self.candidates:
-            if self._first(self.negatives, message) and message not in self._negatively_acknowledged:
+            nack = self._first(self.negatives, message)
+            if nack and self._negatively_acknowledged.get(message, 0) < nack.times:
                 return NEGATIVE, NULL
             if hold := self._first(self.holds, message):
                 return HELD, NULL if hold.for_us is None else hold.for_us
@@ -195,8 +199,9 @@ class Selections:
 # negative ack is due after the delay, and its due time in epoch milliseconds loses its lowest
 # `negativeAckPrecisionBitCnt` bits. The client's timer runs out a delay after the first negative ack, then
 # at the earliest due time, and each time sends one request for all that is due (`NegativeAcksTracker.add`,
-# `triggerRedelivery`). Before, the client worked in rounds, three in a delay. In Shared and Key_Shared the
-# instant of each message's request follows from the first negative ack since none was pending.
+# `triggerRedelivery`). A later negative ack with a shorter delay, which `negativeAckRedeliveryBackoff` can
+# give it, does not set the timer forward. Before PIP-393 the timer ran out three times in a delay, of a
+# backoff in its first one, until it found nothing pending.
 
 
 _ROUNDS_IN_A_DELAY = 3
@@ -205,28 +210,17 @@ BITMAP, ROUNDS = "bitmap", "rounds"
 _ONE_BY_ONE = ("Shared", "Key_Shared")
 
 
-class Rounds(NamedTuple):
-    """The rounds of one topic since the first pending negative ack.
-
-    `number`: of the last one. `waiting`: by entry when its redelivery is due, its delivery, and the row of
-    the negative ack.
-    """
-
-    begun_us: int
-    number: int
-    waiting: dict[int, tuple[int, Delivery, int]]
-
-
 class RedeliveryRequests:
     """The redelivery requests of one consumer.
 
     `requested`: redelivery requested, not yet received. A cumulative ack or the end of a hold covers such a
-    message, too. `negatively_acknowledged`: numbers of messages.
+    message, too. `negatively_acknowledged`: by number of a message, how often. `_pending`: negative acks by
+    topic, each with its due time; a topic's timer runs while it has an entry. With `rounds` an entry has
+    one due time, that of its last negative ack. `_rounds`: by topic, when the first began, and the last.
     """
 
     __slots__ = (
         "_consumer",
-        "_due",
         "_pending",
         "_rounds",
         "_tracker",
@@ -238,21 +232,17 @@ class RedeliveryRequests:
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
         self.requested: dict[MessageKey, Delivery] = {}
-        self.negatively_acknowledged = BitMap()
+        self.negatively_acknowledged: dict[int, int] = {}
         self._untimed: dict[Place, int] = {}  # deliveries before this row no longer time out
-        self._rounds: dict[Place, Rounds] = {}
         self._tracker = consumer.runtime.option("negativeAckTracker")
-        # by topic, and by due time in epoch ms, the newest negative ack; a timer runs while any is due
-        self._due: dict[Place, dict[int, tuple[Delivery, int]]] = {}
-        # of Shared and Key_Shared: the first negative ack since none was pending, and the last request
-        self._pending: dict[Place, tuple[int, int]] = {}
+        self._pending: dict[Place, dict[tuple, tuple[int, Delivery, int]]] = {}
+        self._rounds: dict[Place, tuple[int, int]] = {}
 
     def clear(self) -> None:
         """The process was killed."""
         self.requested.clear()
-        self._rounds.clear()
-        self._due.clear()
         self._pending.clear()
+        self._rounds.clear()
 
     def expect_ack(self, key: MessageKey, seq: int) -> None:
         """The application received the message by row `seq`: check later whether it was acknowledged."""
@@ -274,116 +264,63 @@ class RedeliveryRequests:
             self._consumer.close_if_done()
 
     def negatively_acknowledge(self, delivery: Delivery, cause: int) -> None:
-        """The application negatively acks it; the client requests it after negativeAckRedeliveryDelay."""
+        """The application negatively acks the message; the client requests it when its delay is over."""
         consumer, (received, _delivered_seq, key, about) = self._consumer, delivery
-        runtime = consumer.runtime
+        runtime, message = consumer.runtime, received.message
         seq = consumer.last_seq = runtime.emit((NEGATIVE, runtime.now_us, cause, *about))
-        self.negatively_acknowledged.add(received.message)
+        self.negatively_acknowledged[message] = self.negatively_acknowledged.get(message, 0) + 1
         self._note_requested(key)
-        due_us = runtime.now_us + consumer.spec.redelivery_delay_us
-        if received.session.subscription.type in _ONE_BY_ONE:
-            at_us = self.take_single(key.place, runtime.now_us)
-            runtime.schedule(at_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
-        elif self._tracker == BITMAP:
-            self._request_when_due(delivery, seq, due_us)
-        else:
-            self._request_in_round(delivery, seq, due_us)
-
-    def single_us(self, place: Place, at_us: int) -> tuple[int, int]:
-        """When a message of Shared or Key_Shared is requested that is negatively acked at an instant.
-
-        Returns the instant of the first negative ack since none was pending, and that of the request. Later
-        negative acks are not requested earlier.
-        """
-        delay_us = self._consumer.spec.redelivery_delay_us
-        begun_us, last_us = self._pending.get(place, (at_us, NULL))
-        if last_us <= at_us:
-            begun_us = at_us
+        delay_us, place = consumer.spec.redelivery_delay_us(received.redelivery), key.place
+        starts, due_us = place not in self._pending, runtime.now_us + delay_us
+        pending = self._pending.setdefault(place, {})
         if self._tracker == ROUNDS:
-            number = -(-(at_us + delay_us - begun_us) * _ROUNDS_IN_A_DELAY // delay_us)
-            return begun_us, begun_us - (-delay_us * number // _ROUNDS_IN_A_DELAY)
-        first_us = begun_us + delay_us
-        later_ms = self._due_ms(at_us + delay_us) - EPOCH_MS - first_us // 1000
-        return begun_us, first_us + max(0, later_ms) * 1000
+            pending.pop((key.index,), None)
+            pending[(key.index,)] = (due_us, delivery, seq)
+        else:
+            pending[(self._cut_us(due_us), key)] = (self._cut_us(due_us), delivery, seq)
+        if starts and self._tracker == ROUNDS:
+            self._rounds[place] = (runtime.now_us, 0)
+            self._next_round(place)
+        elif starts:
+            runtime.schedule(due_us, consumer.rank, self.timer_over, (consumer.epoch, place))
 
-    def take_single(self, place: Place, at_us: int) -> int:
-        """Record a negative ack of Shared or Key_Shared, and return when the message is requested."""
-        self._pending[place] = begun_us, requested_us = self.single_us(place, at_us)
-        return requested_us
-
-    def _due_ms(self, due_us: int) -> int:
-        """The due time in epoch ms without its lowest bits."""
+    def _cut_us(self, due_us: int) -> int:
+        """The due time without the lowest bits of its epoch milliseconds."""
         bits = self._consumer.spec.negative_ack_precision_bits
-        return (EPOCH_MS + due_us // 1000) >> bits << bits
+        return (((EPOCH_MS + due_us // 1000) >> bits << bits) - EPOCH_MS) * 1000
 
-    def delay_over(self, argument: tuple[int, Delivery, int]) -> None:
-        """Request redelivery of a negatively acknowledged message."""
-        epoch, delivery, seq = argument
-        if epoch == self._consumer.epoch:
-            self._request(delivery, seq)
-
-    def _request_when_due(self, delivery: Delivery, seq: int, due_us: int) -> None:
-        """Add a negative ack at its due time, and start the topic's timer if it does not run."""
-        consumer, place = self._consumer, delivery.key.place
-        due_ms = self._due_ms(due_us)
-        starts = place not in self._due
-        self._due.setdefault(place, {})[due_ms] = (delivery, seq)
-        if starts:
-            consumer.runtime.schedule(due_us, consumer.rank, self.timer_over, (consumer.epoch, place))
+    def _next_round(self, place: Place) -> None:
+        consumer, (begun_us, number) = self._consumer, self._rounds[place]
+        self._rounds[place] = (begun_us, number + 1)
+        consumer.runtime.schedule(
+            begun_us - (-consumer.spec.rounds_delay_us * (number + 1) // _ROUNDS_IN_A_DELAY),
+            consumer.rank,
+            self.timer_over,
+            (consumer.epoch, place),
+        )
 
     def timer_over(self, argument: tuple[int, Place]) -> None:
-        """Send one request for all that is due, and start the timer for the next due time."""
+        """Send one request for all that is due, and start the timer again."""
         epoch, place = argument
         consumer = self._consumer
         if epoch != consumer.epoch:
             return
-        pending, now_us = self._due[place], consumer.runtime.now_us
-        now_ms = EPOCH_MS + now_us // 1000
-        over = sorted(due_ms for due_ms in pending if due_ms <= now_ms)
-        requests = [pending.pop(due_ms) for due_ms in over]
-        if pending:
-            next_us = now_us + (min(pending) - now_ms) * 1000
-            consumer.runtime.schedule(next_us, consumer.rank, self.timer_over, argument)
-        else:
-            del self._due[place]
-        if requests:
-            self._request(*requests[-1])
-
-    def _request_in_round(self, delivery: Delivery, seq: int, due_us: int) -> None:
-        """Add a delivery to the first round in which it is due.
-
-        Rounds run from the first negative ack until none is pending.
-        """
-        place, index, _batch_index = delivery.key
-        rounds = self._rounds.setdefault(place, Rounds(self._consumer.runtime.now_us, 0, {}))
-        rounds.waiting[index] = (due_us, delivery, seq)
-        if len(rounds.waiting) == 1 and not rounds.number:
-            self._next_round(place)
-
-    def _next_round(self, place: Place) -> None:
-        consumer, (begun_us, number, waiting) = self._consumer, self._rounds[place]
-        self._rounds[place] = Rounds(begun_us, number + 1, waiting)
-        consumer.runtime.schedule(
-            begun_us - (-consumer.spec.redelivery_delay_us * (number + 1) // _ROUNDS_IN_A_DELAY),
-            consumer.rank,
-            self.round_due,
-            (consumer.epoch, place),
+        pending, now_us = self._pending[place], consumer.runtime.now_us
+        over = sorted(
+            ((due_us, key) for key, (due_us, _delivery, _seq) in pending.items() if due_us <= now_us),
+            key=itemgetter(0),
         )
-
-    def round_due(self, argument: tuple[int, Place]) -> None:
-        """Send one request for all deliveries that are due by now."""
-        epoch, place = argument
-        if epoch != self._consumer.epoch:
-            return
-        waiting, now_us = self._rounds[place].waiting, self._consumer.runtime.now_us
-        due = [index for index, (due_us, _delivery, _seq) in waiting.items() if due_us <= now_us]
-        requests = [waiting.pop(index) for index in due]
-        if waiting:
+        requests = [pending.pop(key) for _due_us, key in over]
+        if self._tracker == ROUNDS and (pending or requests):
             self._next_round(place)
+        elif pending:
+            next_us = min(due_us for due_us, _delivery, _seq in pending.values())
+            consumer.runtime.schedule(next_us + now_us % 1000, consumer.rank, self.timer_over, argument)
         else:
-            del self._rounds[place]
-        if requests:
-            _due_us, delivery, seq = requests[-1]
+            del self._pending[place]
+        if requests and requests[0][1].received.session.subscription.type not in _ONE_BY_ONE:
+            del requests[:-1]
+        for _due_us, delivery, seq in requests:
             self._request(delivery, seq)
 
     def _note_requested(self, key: MessageKey) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from avro.errors import AvroException
 from avro.schema import make_avsc_object
 
+from simulator.protocols.pulsar.scenario.model import RedeliveryBackoff
 from simulator.protocols.pulsar.scenario.policies import (
     MESSAGE_AGE,
     PARTITIONS_MOST,
@@ -25,6 +26,7 @@ from simulator.scenarios import names, units
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, list_of, pattern, read_text, reference
 from simulator.scenarios.kinds import KINDS as COMMON
+from simulator.scenarios.limits import LONGEST_US
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.tree import Node
 
@@ -186,6 +188,51 @@ def _write_backlog_quotas(value: dict[str, BacklogQuota]) -> dict[str, Any]:
     }
 
 
+_LONGEST_MS = LONGEST_US // 1000
+BACKOFF_KEYS = (
+    Key(
+        "minDelayMs",
+        "integer",
+        "delay of a first delivery, in milliseconds; without it 10000",
+        attribute="min_delay_ms",
+        minimum=0,
+        maximum=_LONGEST_MS,
+    ),
+    Key(
+        "maxDelayMs",
+        "integer",
+        "longest delay, in milliseconds; without it 600000",
+        attribute="max_delay_ms",
+        minimum=0,
+        maximum=_LONGEST_MS,
+    ),
+    Key(
+        "multiplier",
+        "decimal",
+        "factor of each redelivery, above 1; without it 2",
+        attribute="multiplier_millionths",
+        minimum=1_000_001,
+    ),
+)
+
+
+def _read_redelivery_backoff(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    values = reader.members(node, BACKOFF_KEYS, path)
+    if values is BAD:
+        return BAD
+    made = RedeliveryBackoff(**values)
+    if made.max_delay_ms < made.min_delay_ms:
+        raise Wrong(
+            f"maxDelayMs, {made.max_delay_ms}, is below minDelayMs, {made.min_delay_ms}",
+            "give a maxDelayMs that is not below minDelayMs",
+        )
+    return made
+
+
+def _write_redelivery_backoff(value: RedeliveryBackoff) -> dict[str, Any]:
+    return {key.name: COMMON[key.kind].write(getattr(value, key.field)) for key in BACKOFF_KEYS}
+
+
 def _read_avro(node: Node, key: Key, path: str, reader: Reader) -> str:
     return canonical_definition(node.plain())
 
@@ -248,6 +295,12 @@ KINDS: dict[str, Kind] = {
         },
         _read_backlog_quotas,
         _write_backlog_quotas,
+    ),
+    "redelivery-backoff": Kind(
+        "{minDelayMs: 1000, maxDelayMs: 60000, multiplier: 2}",
+        lambda key: {"$ref": "#/$defs/redelivery-backoff"},
+        _read_redelivery_backoff,
+        _write_redelivery_backoff,
     ),
     "avro": Kind(
         "Avro schema, as YAML or JSON text",

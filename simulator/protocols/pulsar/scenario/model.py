@@ -217,11 +217,29 @@ class SubscriptionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class RedeliveryBackoff:
+    """MultiplierRedeliveryBackoff of the Java client: delays that grow with a message's redelivery count."""
+
+    min_delay_ms: int = 10_000
+    max_delay_ms: int = 600_000
+    multiplier_millionths: int = 2_000_000
+
+    def next_us(self, redelivery_count: int) -> int:
+        """The delay of a message with this redelivery count, in whole milliseconds."""
+        high, low = self.min_delay_ms, 1
+        for _ in range(redelivery_count if high else 0):
+            high, low = high * self.multiplier_millionths, low * 1_000_000
+            if high >= self.max_delay_ms * low:
+                return self.max_delay_ms * 1000
+        return high // low * 1000
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerSpec:
     """A consumer; with `cluster` None it uses the LookupService.
 
     `acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages,
-    `negative_acknowledge` nacks some on their first delivery. `acknowledgment_group_time_us` 0 sends every
+    `negative_acknowledge` nacks some on their first deliveries. `acknowledgment_group_time_us` 0 sends every
     ack at once. `acknowledgment_group_phase_us` is an instant at which its first process sends groups; with
     None the option `ackGroupPhase` decides. `ack_timeout_us` 0 is off.
     """
@@ -237,6 +255,7 @@ class ConsumerSpec:
     acknowledgment_group_time_us: int = 100_000
     acknowledgment_group_phase_us: int | None = None
     negative_ack_redelivery_delay_us: int = 60_000_000
+    negative_ack_redelivery_backoff: RedeliveryBackoff | None = None
     negative_ack_precision_bits: int = 8
     ack_timeout_us: int = 0
     hold: Selection | None = None
@@ -246,13 +265,20 @@ class ConsumerSpec:
     schema: str | None = None
     role: str | None = None
 
-    @property
-    def redelivery_delay_us(self) -> int:
-        """Time from a negative ack to the redelivery request.
+    def redelivery_delay_us(self, redelivery_count: int) -> int:
+        """Time from a negative ack to when the message is due.
 
-        The Java client waits at least 100 ms (NegativeAcksTracker.MIN_NACK_DELAY).
+        The Java client waits at least 100 ms (NegativeAcksTracker.MIN_NACK_DELAY), except for a backoff.
         """
+        backoff = self.negative_ack_redelivery_backoff
+        if backoff is not None:
+            return backoff.next_us(redelivery_count)
         return max(self.negative_ack_redelivery_delay_us, SHORTEST_REDELIVERY_DELAY_US)
+
+    @property
+    def rounds_delay_us(self) -> int:
+        """The delay that has three rounds, before PIP-393: 100 ms at least, of a backoff too."""
+        return max(self.redelivery_delay_us(0), SHORTEST_REDELIVERY_DELAY_US)
 
 
 @dataclass(frozen=True, slots=True)

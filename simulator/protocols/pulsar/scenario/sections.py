@@ -6,6 +6,7 @@ from functools import partial
 
 from simulator.protocols.pulsar.scenario import model
 from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.protocols.pulsar.scenario.kinds import BACKOFF_KEYS
 from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, POLICIES, QUOTA_KEYS, SCHEMA_TYPES
 from simulator.scenarios.key import Key, Section
 from simulator.scenarios.publishing import PUBLISHING
@@ -260,6 +261,12 @@ CONSUMERS = Section(
             attribute="negative_ack_redelivery_delay_us",
         ),
         Key(
+            "negativeAckRedeliveryBackoff",
+            "redelivery-backoff",
+            "delays that grow with the redelivery count of a message, instead of negativeAckRedeliveryDelay",
+            attribute="negative_ack_redelivery_backoff",
+        ),
+        Key(
             "negativeAckPrecisionBitCnt",
             "integer",
             (
@@ -284,7 +291,7 @@ CONSUMERS = Section(
         Key(
             "negativeAcknowledge",
             "nack",
-            "messages that it acknowledges negatively on their first delivery",
+            "messages that it acknowledges negatively on their first deliveries",
             attribute="negative_acknowledge",
         ),
         Key(
@@ -555,5 +562,9 @@ ORDER = (
 )
 """The order of sections in the canonical text."""
 
-KEY_GROUPS = {"namespace-policies": POLICIES, "backlog-quota": QUOTA_KEYS}
+KEY_GROUPS = {
+    "namespace-policies": POLICIES,
+    "backlog-quota": QUOTA_KEYS,
+    "redelivery-backoff": BACKOFF_KEYS,
+}
 """Mappings that kinds of this protocol refer to in the JSON Schema."""
