@@ -116,6 +116,50 @@ def test_expiry_passes_messages_that_are_not_expired():
     assert world.summary()["violations"] == []
 
 
+def expired_of(world, at_us):
+    """(producer, sequence id) of what b's subscription expired at an instant."""
+    found = rows(world, "message.expired", cluster="b")
+    return {(row["producer"], row["sequence_id"]) for row in found if row["at_us"] == at_us}
+
+
+def test_expiry_before_4_2_searches_only_after_the_mark_delete():
+    """The consumer acks until 70 s. From there the search takes other halves than over the whole log."""
+    settings = "ttlDurationDefaultInSeconds: 80, messageExpiryCheckIntervalInMinutes: 1"
+    whole = world_of("", settings, consumer=", stop: 70s")
+    active = world_of("options: {expirySearchRange: active-entries}\n", settings, consumer=", stop: 70s")
+    log = log_of(active, 120 * SECOND)
+    delivered = {(row["producer"], row["sequence_id"]) for row in rows(active, "message.delivered")}
+    begin = len(delivered)
+    assert {one[:2] for one in log[:begin]} == delivered
+    found = op_find_newest([published for _, _, published in log[begin:]], 40 * SECOND)
+    assert expired_of(active, 120 * SECOND) == {one[:2] for one in log[begin : begin + found + 1]}
+    found = op_find_newest([published for _, _, published in log], 40 * SECOND)
+    assert expired_of(whole, 120 * SECOND) == {one[:2] for one in log[begin : found + 1]}
+    assert expired_of(active, 120 * SECOND) != expired_of(whole, 120 * SECOND)
+    assert active.violations == whole.violations == []
+
+
+@pytest.mark.parametrize(
+    ("searched", "expired_s"), [("all-entries", [60, 60, 60]), ("active-entries", [60, 120, 180])]
+)
+def test_a_search_of_active_entries_ends_where_nothing_more_is_unacked(searched, expired_s):
+    """#20368: all of the log's end is acked, so the search ends at the first entry, and each check expires one."""
+    world = World.from_scenario(
+        load_scenario_text(
+            "format: 1\nname: case\ntitle: three held\nfamily: replicated-subscriptions\nuntil: 200s\n"
+            f"options: {{expirySearchRange: {searched}}}\nclusters: {{a: {{}}}}\n"
+            "settings: {ttlDurationDefaultInSeconds: 30, messageExpiryCheckIntervalInMinutes: 1}\n"
+            "topics: {t: {clusters: [a]}}\n"
+            "producers: {p: {topic: t, cluster: a, start: 0s, every: 100ms, count: 50}}\n"
+            "subscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\n"
+            "consumers: {c: {subscription: s, cluster: a, hold: {messages: [p/0, p/10, p/20]}}}\n"
+        )
+    )
+    world.run()
+    assert [row["at_us"] // SECOND for row in rows(world, "message.expired")] == expired_s
+    assert world.violations == []
+
+
 @pytest.mark.parametrize("skew_ms, first", [(1_000, 50), (-1, 50), (60_000, 50)])
 def test_ledgers_that_were_closed_before_the_instant_are_left_out(skew_ms, first):
     """In a log in order the range of ledgers changes nothing: the reset continues with the instant's message."""

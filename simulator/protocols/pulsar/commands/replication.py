@@ -157,7 +157,7 @@ def expire_messages(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 def _expire_messages(found: list[Replicator], limit_us: int, cause: int) -> Iterator[int]:
     for replicator in found:
         replicator.catch_up()
-        last = retention.newest_published_before(replicator.topic, replicator.cursor.mark_delete, limit_us)
+        last = retention.newest_published_before(replicator.topic, replicator.cursor, limit_us)
         yield from retention.expire_replication(replicator, last, "expire-messages", cause)
 
 

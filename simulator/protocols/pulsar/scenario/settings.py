@@ -488,6 +488,17 @@ OPTIONS: tuple[Setting, ...] = (
         ("of-cursor", "of-topic"),
     ),
     _own(
+        "expirySearchRange",
+        "all-entries",
+        "choice",
+        (
+            "what expiry of a single cursor searches: all-entries of the log (4.2.4), or active-entries, "
+            "those after its mark-delete, until none is unacknowledged (4.0.5 and 4.0.7, where the periodic "
+            "check of 4.0.7 is expirySearch: of-topic)"
+        ),
+        ("all-entries", "active-entries"),
+    ),
+    _own(
         "lookupFailoverRelease",
         "4.2.4",
         "choice",

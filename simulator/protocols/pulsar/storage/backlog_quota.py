@@ -217,7 +217,7 @@ def _evict_by_publish_time(topic: Topic, limit_s: int, cause: int) -> Iterator[i
     """Expire what is older than the target, for subscriptions only (`dropBacklogForTimeLimit`)."""
     limit_us = topic.runtime.now_us - evict_down_to(limit_s) * 1_000_000
     for subscription in tuple(topic.subscriptions.values()):
-        last = retention.newest_published_before(topic, subscription.cursor.mark_delete, limit_us)
+        last = retention.newest_published_before(topic, subscription.cursor, limit_us)
         yield from _pass_subscription(subscription, last, cause)
 
 

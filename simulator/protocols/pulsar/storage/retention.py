@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 # narrowed by the times at which ledgers were closed (`getFindPositionRange`). It begins at the last entry
 # of the newest ledger that was closed before the instant, and ends with the oldest ledger that was closed
 # after it, each by more than managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis. Instants are
-# compared in milliseconds.
+# compared in milliseconds. Expiry of one cursor searched only its entries after the mark-delete before 4.2
+# (`SearchActiveEntries`, option `expirySearchRange`), and ended where nothing more was unacknowledged.
 
 
 CLOCK_SKEW = "managedLedgerCursorResetLedgerCloseTimestampMaxClockSkewMillis"
@@ -60,19 +61,38 @@ def newest_before(topic: Topic, instant_us: int) -> int | None:
     """
     instant_ms = instant_us // _MS
     first, end = _range(topic, instant_ms)
+    return _search(topic, instant_ms, first, end, topic.log.length - 1)
+
+
+def newest_active_before(topic: Topic, cursor: Cursor, after: int, instant_us: int) -> int | None:
+    """The same of a search among a cursor's entries after one, with `SearchActiveEntries`."""
+    newest = topic.log.length - 1
+    last_unacked = newest
+    if cursor.last_acknowledged == newest and cursor.deleted_count:
+        first, _last = cursor.ranges()[-1]
+        last_unacked = first - 1
+    return _search(topic, instant_us // _MS, after + 1, newest, last_unacked)
+
+
+def _search(topic: Topic, instant_ms: int, first: int, end: int, readable: int) -> int | None:
+    """The binary search from `first` to `end`; it ends at a place after `readable` (`hasMoreEntries`)."""
     newest = topic.log.length - 1
     count = min(end, newest) - first + 1
 
     def is_older(place: int) -> bool:
         return published_us(topic, min(first + place, newest)) // _MS < instant_ms
 
-    if count <= 0 or not is_older(0):
+    if count <= 0 or first > readable or not is_older(0):
         return None
+    if min(first + count, newest) > readable:
+        return first
     if is_older(count):  # one entry past the range, where the log has one
         return min(first + count, newest)
     low, high, last = 0, count, 0
     middle = _middle(low, high)
     while True:
+        if first + middle > readable:
+            return min(first + last, newest)
         if is_older(middle):
             low = last = middle
         else:
@@ -423,7 +443,7 @@ def expire(topic: Topic) -> Iterator[int]:
         cursor = replicator.cursor
         if last is None and not may_expire_for(topic, cursor, ttl_us):
             continue
-        end = newest_published_before(topic, cursor.mark_delete, limit_us) if last is None else last
+        end = newest_published_before(topic, cursor, limit_us) if last is None else last
         yield from expire_replication(replicator, end, "expired", NULL)
 
 
@@ -442,7 +462,7 @@ def may_expire(subscription: Subscription, ttl_us: int) -> bool:
 
 def expire_published_before(subscription: Subscription, limit_us: int, cause: int) -> Iterator[int]:
     """Expire up to where the search for entries that were published before an instant ends, in portions."""
-    last = newest_published_before(subscription.topic, subscription.cursor.mark_delete, limit_us)
+    last = newest_published_before(subscription.topic, subscription.cursor, limit_us)
     yield from expire_to(subscription, last, cause)
 
 
@@ -457,21 +477,23 @@ def expire_to(subscription: Subscription, last: int, cause: int) -> Iterator[int
         subscription.expired.passed(before - cursor.backlog(length), subscription.topic.runtime.now_us)
 
 
-def newest_published_before(topic: Topic, mark_delete: int, limit_us: int) -> int:
+def newest_published_before(topic: Topic, cursor: Cursor, limit_us: int) -> int:
     """The index to which expiry of what was published before an instant moves a cursor.
 
-    It is `mark_delete` where nothing is expired (`PersistentMessageExpiryMonitor.expireMessages`).
+    It is the mark-delete where nothing is expired (`PersistentMessageExpiryMonitor.expireMessages`).
     """
-    log = topic.log
+    log, found = topic.log, cursor.mark_delete
     if log.length <= log.first_kept:
-        return mark_delete
-    ledger = log.position(min(max(mark_delete, log.first_kept), log.length - 1))[0]
-    found = (
-        mark_delete,
-        last_of_expired_ledgers(topic, ledger, topic.runtime.now_us - limit_us),
-        newest_before(topic, limit_us),
-    )
-    return max(index for index in found if index is not None)
+        return found
+    ledger = log.position(min(max(found, log.first_kept), log.length - 1))[0]
+    closed = last_of_expired_ledgers(topic, ledger, topic.runtime.now_us - limit_us)
+    if closed is not None:
+        found = max(found, closed)
+    if topic.runtime.option("expirySearchRange") == "active-entries":
+        last = newest_active_before(topic, cursor, max(found, log.first_kept - 1), limit_us)
+    else:
+        last = newest_before(topic, limit_us)
+    return found if last is None else max(found, last)
 
 
 def nearly_caught_up(topic: Topic, cursor: Cursor, ttl_us: int) -> bool:
