@@ -54,7 +54,10 @@ def _recognised(spark: SparkSession, file: InputFile, own: str | None, mapping: 
     """The format of a file, unless its name or the command says it, and whether it is read at once."""
     lines = first_lines(spark, file)
     if own == TEXT:
-        return TEXT, _is_wide(lines) or (bool(mapping.fields) and _is_whole(lines, False))
+        as_json = bool(mapping.fields)
+        return TEXT, _is_wide(lines) or (
+            as_json and (_is_whole(lines, False) or _is_long_line(spark, file, lines))
+        )
     if own is None and _is_statistics("\n".join(lines)):
         return STATS_INTERNAL, False
     whole = _is_whole(lines, own == CSV) or (own != CSV and _is_long_line(spark, file, lines))
@@ -77,7 +80,7 @@ def _is_whole(lines: Sequence[str], cells: bool) -> bool:
         return True
     bare = [line for line in map(bare_line, lines) if line is not None]
     first = next((place for place, line in enumerate(bare) if documents.begin_of(line) is not None), None)
-    if cells or first is None or documents.is_search(bare[first]):
+    if cells or first is None or documents.is_list(bare[first], alone=False):
         return not cells and first is not None
     rest = bare[first:]
     is_list = documents.is_list("\n".join(rest))

@@ -47,13 +47,25 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _GAP = re.compile(r"[\s,]*")
 _END = re.compile(r"[\r\n]")
 _SCALAR = re.compile(r"[^,\]\s]+")
-_SEARCH_HITS = re.compile(r'\{[^\[\]]{0,2000}?"hits"\s*:\s*\{[^\[\]]{0,2000}?"hits"\s*:\s*(?=\[)', re.DOTALL)
-"""The beginning of a response of Elasticsearch, whose rows are in `hits.hits`."""
-_ITEMS = re.compile(
-    r'\{\s*(?:"(?!items")[^"\\]{1,100}"\s*:\s*(?:"[^"\\]{0,1000}"|[0-9a-z.+-]{1,40}|\{[^{}\[\]]{0,1000}\})\s*,\s*){0,20}'
-    r'"items"\s*:\s*(?=\[\s*(?:[{\]]|$))'
+_MEMBER = re.compile(
+    r'[\s,]*"([^"\\]{1,100})"\s*:\s*'
+    r'(?:(?P<one>"(?:[^"\\]|\\.){0,1000}+"|[0-9A-Za-z.+-]{1,40})|(?P<object>(?=\{))|(?P<array>(?=\[)))'
 )
-"""The beginning of a list of an API, such as kubectl's: scalars, flat objects, then its rows in `items`."""
+_CLOSED = re.compile(r"\s*\}")
+_OBJECTS = re.compile(r"\[\s*(?:[{\]]|$)")
+MEMBERS_MOST, DEPTH_MOST = 60, 3
+"""Members of an object, and objects inside each other, that may be before the array of its rows."""
+ROWS_IN = ("items", "events", "results", "data", "streams", "hits.hits", "data.result")
+"""Where an object has its rows, if that is its first array.
+
+`kubectl` and other lists (`items`), CloudWatch Logs (`events`), Splunk (`results`), Datadog (`data`),
+Elasticsearch (`hits.hits`), and Loki (`data.result` of a query, `streams` of a push).
+"""
+STREAMS_IN = ("data.result", "streams")
+"""Where the rows are streams of Loki: labels in `stream`, and in `values` [instant, line, …] of each line."""
+_STREAMS = re.compile(r'\[\s*(?:\]|$|\{\s*(?:"(?:stream|values)"|$))')
+RESPONSES = ("hits.hits", *STREAMS_IN)
+"""What no row of a log has: several such objects in one file are responses, one after the other."""
 CUT_OFF = "the JSON is cut off here"
 
 LIMIT_MARK = "audit input beyond its limit:"
@@ -152,18 +164,11 @@ def values(text: str) -> Iterator[str]:
 
     A text without JSON at its beginning has its lines.
     """
-    place = begin_of(text)
-    if place is None:
+    begin = begin_of(text)
+    if begin is None:
         yield from text.splitlines()
         return
-    rows = _SEARCH_HITS.match(text, place)
-    if not rows and (rows := _ITEMS.match(text, place)):
-        end = end_of(text, place)
-        if end is not None and text[end:].strip():
-            rows = None  # further values follow: `items` is a column of each
-    if rows:
-        yield from _elements(text, rows.end())
-        return
+    place = begin
     while place < len(text):
         gap = _GAP.match(text, place)
         place = gap.end() if gap else place
@@ -172,7 +177,11 @@ def values(text: str) -> Iterator[str]:
             place = yield from _elements(text, place)
         elif first == "{":
             end = end_of(text, place)
-            yield _in_one_line(text[place:end]) if end else CUT_OFF
+            rows = rows_of(text, place, place == begin and (not end or not text[end:].strip()))
+            if rows:
+                yield from _rows_at(text, *rows)
+            else:
+                yield _in_one_line(text[place:end]) if end else CUT_OFF
             place = end or len(text)
         elif first:
             end_of_line = _END.search(text, place)
@@ -182,14 +191,73 @@ def values(text: str) -> Iterator[str]:
             place = stop + 1
 
 
-def is_search(line: str) -> bool:
-    """Whether a line begins a search response of Elasticsearch."""
-    return bool(_SEARCH_HITS.match(line))
+def rows_of(text: str, place: int, alone: bool) -> tuple[str, int] | None:
+    """Where the object that begins here has its rows (`ROWS_IN`), and where their array begins.
+
+    One that is not alone in its text is a row itself, unless it is one of `RESPONSES`.
+    """
+    place, path = place + 1, list[str]()
+    for _ in range(MEMBERS_MOST):
+        while path and (closed := _CLOSED.match(text, place)):
+            path.pop()
+            place = closed.end()
+        member = _MEMBER.match(text, place)
+        if member is None:
+            return None
+        path.append(member[1])
+        place = member.end()
+        if member["array"] is not None:
+            name = ".".join(path)
+            begins = _STREAMS if name in STREAMS_IN else _OBJECTS
+            found = name in ROWS_IN and (alone or name in RESPONSES) and begins.match(text, place)
+            return (name, place) if found else None
+        if member["object"] is None:
+            path.pop()
+        elif len(path) == DEPTH_MOST:
+            return None
+        else:
+            place += 1
+    return None
 
 
-def is_list(line: str) -> bool:
-    """Whether a line begins an object whose rows are in `items`."""
-    return bool(_ITEMS.match(line))
+def is_list(text: str, alone: bool = True) -> bool:
+    """Whether a text begins an object that has its rows in an array."""
+    return text.lstrip().startswith("{") and rows_of(text, text.index("{"), alone) is not None
+
+
+def _rows_at(text: str, name: str, begin: int) -> Iterator[str]:
+    """The rows of the array that begins here: its elements, or the lines of its streams."""
+    for element in _elements(text, begin):
+        if name in STREAMS_IN and element != CUT_OFF:
+            yield from _lines_of_stream(element)
+        else:
+            yield element
+
+
+def _lines_of_stream(stream: str) -> Iterator[str]:
+    """The lines of a stream of Loki, as `logcli --output=jsonl` writes them; another object as it is."""
+    place, labels, lines = 1, "", -1
+    while member := _MEMBER.match(stream, place):
+        place = member.end()
+        if member["one"] is not None:
+            continue
+        end = end_of(stream, place)
+        if end is None:
+            break
+        if member[1] == "stream" and member["object"] is not None:
+            labels = stream[place:end]
+        elif member[1] == "values" and member["array"] is not None:
+            lines = place
+        place = end
+    if not labels or lines < 0:
+        yield stream
+        return
+    for line in _elements(stream, lines):
+        parts = list(_elements(line, 0)) if line.startswith("[") else []
+        if len(parts) < 2:
+            yield line
+        else:
+            yield f'{{"labels": {labels}, "timestamp": {parts[0]}, "line": {parts[1]}}}'
 
 
 def _elements(text: str, begin: int) -> Generator[str, None, int]:

@@ -220,6 +220,14 @@ WRITTEN: tuple[tuple[str, bytes | str], ...] = (
     ("list.json", json.dumps({"apiVersion": "v1", "metadata": {"n": "1"}, "items": ROWS, "kind": "List"})),
     ("list-indented.json", json.dumps({"total": len(ROWS), "next": None, "items": ROWS}, indent=2)),
     ("items-a-line-each.json", '{\n"items": [\n' + ",\n".join(LINES) + "\n]\n}\n"),
+    ("events.json", json.dumps({"events": ROWS, "searchedLogStreams": [], "nextToken": "x"})),
+    ("results.json", json.dumps({"preview": False, "results": ROWS}, indent=2)),
+    (
+        "pages.json",
+        "\n".join(
+            json.dumps({"hits": {"total": {"value": 11}, "hits": half}}) for half in (ROWS[:5], ROWS[5:])
+        ),
+    ),
     ("kubectl.log", KUBECTL + "\n".join(LINES)),
     ("http.json", HTTP + json.dumps(ROWS, indent=1)),
     ("http.jsonl", HTTP + "\n".join(LINES)),
@@ -243,6 +251,87 @@ def test_files_as_tools_write_them(spark: Any, tmp_path: Path) -> None:
     assert report["rows"]["total"] == len(WRITTEN) * len(ROWS) and report["rows"]["unreadable"] == 0
     got = {one["topic"]: (one["in_several_clusters"], one["duplicates"]) for one in report["groups"]}
     assert got == {name: (2, 1) for name, _ in WRITTEN}
+
+
+# -- Loki: streams of a query, and the lines of logcli
+
+STREAMS = [
+    {
+        "stream": {"cluster": cluster, "app": "billing"},
+        "values": [
+            [f"{row['ts']}000", json.dumps(row), *([{"trace_id": "t"}] if row["kind"] == "ack" else [])]
+            for row in ROWS
+            if row["cluster"] == cluster
+        ],
+    }
+    for cluster in ("west", "east")
+]
+LOKI = {"status": "success", "data": {"resultType": "streams", "result": STREAMS, "stats": {"a": [1]}}}
+LOGCLI = [
+    json.dumps(
+        {"labels": one["stream"], "line": line, "timestamp": f"2025-05-01T11:56:{second:02}.142000001Z"}
+    )
+    for one in STREAMS
+    for second, (_ns, line, *_more) in enumerate(one["values"])
+]
+EXPORTS: tuple[tuple[str, str], ...] = (
+    ("query.json", json.dumps(LOKI)),
+    ("indented.json", json.dumps(LOKI, indent=2)),
+    (
+        "long.json",
+        json.dumps(
+            {
+                **LOKI,
+                "data": {
+                    **LOKI["data"],
+                    "result": [*STREAMS, {"stream": {"x": "y" * 2_000_000}, "values": []}],
+                },
+            }
+        ),
+    ),
+    (
+        "pages.json",
+        "\n".join(json.dumps({"data": {"resultType": "streams", "result": [one]}}) for one in STREAMS),
+    ),
+    ("pushed.json", json.dumps({"streams": STREAMS})),
+    ("logcli.jsonl", "\n".join(LOGCLI)),
+)
+LABELS = {"ts": "timestamp", "cluster": "labels.cluster"}
+PARTS = r'^(?P<cluster>\w+)\t(?P<ts>\S+)\t.*"kind": "(?P<kind>\w+)", "message_id": "(?P<message_id>[^"]+)"'
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"columns": {**LABELS, "kind": "line.kind", "message_id": "line.message_id"}},
+        {"pattern": PARTS, "fields": ["labels.cluster", "timestamp", "line"]},
+    ],
+)
+def test_lines_of_loki_are_rows_with_the_labels_of_their_stream(
+    spark: Any, tmp_path: Path, mapping: dict[str, Any]
+) -> None:
+    report = audited(
+        spark,
+        tmp_path,
+        dict(EXPORTS),
+        constants={"subscription": "billing"},
+        from_path={"topic": "/([^/]+)$"},
+        **mapping,
+    )
+    assert report["rows"]["total"] == len(EXPORTS) * len(ROWS) and report["rows"]["unreadable"] == 0
+    got = {one["topic"]: one["in_several_clusters"] for one in report["groups"]}
+    assert got == {name: 2 for name, _ in EXPORTS}
+
+
+def test_only_streams_and_responses_are_taken_apart_among_other_values() -> None:
+    record = '{"ts": 1, "data": {"result": [{"x": 1}]}}'
+    assert list(values(record)) == [record] and not documents.is_list(record, alone=False)
+    metrics = '{"data": {"result": [{"metric": {}, "values": [[1, "2"]]}]}}'
+    assert list(values(metrics)) == [metrics]
+    stream = '{"values": [["1", "a\\"]"]], "stream": {"b": "c"}}'
+    line = '{"labels": {"b": "c"}, "timestamp": "1", "line": "a\\"]"}'
+    assert list(values('{"data": {"result": [' + stream + "]}}")) == [line]
+    assert list(values('{"streams": [' + stream + ', {"stream": {"b"')) == [line, CUT_OFF]
 
 
 def test_what_is_cut_off_is_an_unreadable_row(spark: Any, tmp_path: Path) -> None:
@@ -277,6 +366,8 @@ def test_values_are_found_by_their_brackets() -> None:
         "} " * 200_000 + "x",
         "[" + " " * 500_000 + "x",
         '{"items": [' + " " * 500_000 + "x",
+        '{"a": {' * 200_000 + '"items": [{}]',
+        '{"streams": [{"stream": {}, "values": [' + '["1"' * 200_000,
         "{" + '"a": 1, ' * 100_000 + "x",
         "\n" * 500_000,
     ],
