@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
@@ -12,7 +13,7 @@ from simulator.scenarios.settings import SETTINGS
 from simulator.system.measured import Failure, Flow, Load, Measure, Measured, MeasuredRun
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.scenario.model import ProducerSpec
+    from simulator.protocols.pulsar.scenario.model import ProducerSpec, TopicSpec
     from simulator.scenarios.model import CommandSpec
 
 
@@ -73,6 +74,65 @@ def _behind_s(scenario: PulsarScenario, move: CommandSpec) -> float:
     period_s = settings.get(PERIOD, SETTINGS[PERIOD].default_under(scenario.options)) / 1000
     latency_s = max((link.latency.nominal_us for link in scenario.links.values()), default=0) / 1e6
     return period_s / 2 + 3 * latency_s
+
+
+QUEUE = "replicationProducerQueueSize"
+
+
+def _assumed(scenario: PulsarScenario) -> list[str]:
+    """What limits replication to the target of the first failover, where more is published than it carries.
+
+    A replicator has at most its queue of entries without a receipt (`PersistentReplicator`), so it sends one
+    queue in each round trip.
+    """
+    moves = [spec for spec in scenario.commands if spec.do == "subscription.fail-over"]
+    if not moves:
+        return []
+    move = min(moves, key=lambda spec: spec.at_us)
+    topic = scenario.topics[scenario.subscriptions[move.arguments["subscription"]].topic]
+    pairs = sorted(
+        pair
+        for pair in scenario.links
+        if pair[1] == move.arguments["to"] and (topic.replication is None or pair in topic.replication)
+    )
+    found = [_limited(scenario, topic, *pair, move.at_us) for pair in pairs]
+    return [words for words in found if words]
+
+
+def _limited(scenario: PulsarScenario, topic: TopicSpec, source: str, target: str, at_us: int) -> str:
+    """The sentences about one link; "" where it carries what its source publishes."""
+    producers = [
+        one
+        for one in scenario.producers.values()
+        if one.topic == topic.name and one.cluster == source and one.every_us and one.start_us < at_us
+    ]
+    partitions = max(1, topic.partitions)
+    entries = sum(_flow(one, scenario).rate / one.batch for one in producers) / partitions
+    own = {**scenario.settings, **scenario.clusters[source].settings, **topic.settings}
+    queue = own.get(QUEUE, SETTINGS[QUEUE].default_under(scenario.options))
+    there, back = scenario.links[source, target], scenario.links.get((target, source))
+    trip_us = there.latency.nominal_us + (back.latency.nominal_us if back else 0)
+    by_queue = queue * 1e6 / trip_us if trip_us else math.inf
+    size_bytes = max((one.size_bytes * one.batch for one in producers), default=0)
+    by_link = (there.bandwidth_bytes_per_s or math.inf) / partitions / max(1, size_bytes)
+    most = min(by_queue, by_link)
+    if entries <= most:
+        return ""
+    where = "of a partition " if topic.partitions else ""
+    if by_queue <= by_link:
+        why = f"{QUEUE} is {queue:,}, and a receipt takes a round trip of {trip_us / 1000:.0f} ms"
+        right = f"a {QUEUE} of at least {math.ceil(entries * trip_us / 1e6):,} would carry it"
+    else:
+        why = f"the link {source} -> {target} has {there.bandwidth_bytes_per_s / 1e6:,.1f} MB/s"  # type: ignore[operator]
+        right = f"a bandwidth of at least {entries * partitions * size_bytes / 1e6:,.1f} MB/s would carry it"
+    late_s = (at_us - min(one.start_us for one in producers)) / 1e6 * (1 - most / entries)
+    return (
+        f"Replication from {source} to {target} carries about {most:,.0f} entries {where}per second, of "
+        f"{entries:,.0f} that are published: {why}; {right}. So copies, snapshots and updates are later the "
+        f"longer it runs, by the failover about {late_s:.1f} s. The figures are those of {at_us / 1e6:g} s "
+        f"of traffic before the failure: with more, more messages are not replicated, and more are "
+        f"duplicates."
+    )
 
 
 SUMS = (
@@ -189,6 +249,7 @@ MEASURED = Measured(
     causes=_causes,
     delivering=_delivering,
     load=load_of,
+    assumed=_assumed,
     reduced=reduced,
     uncounted=_uncounted,
     period_says="snapshot period",
