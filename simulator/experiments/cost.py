@@ -30,14 +30,11 @@ RUN_SHARE = 4
 ROWS_MEASURED = 500_000
 """Most rows of a run that is followed, about 35 MB."""
 
-EARLY_US = 400_000
-"""The instant of the first fault in a run that is followed for measuring."""
+EARLY_US, EARLY_MESSAGES = 400_000, 2_000
+"""When the first fault is at least in a run that is followed, and after how many messages, up to 2 s."""
 
 FIRST_SPAN_US = 200_000
 """The first simulated span; shorter ones would interrupt regular traffic, which is computed in batches."""
-
-COUNTING_SHARE = 0.2
-"""What counting the figures of a run adds to it, where it is not measured."""
 
 Clock = Callable[[], float]
 
@@ -60,13 +57,13 @@ class Cost:
 def cost_of(experiment: Experiment, clock: Clock, seconds_most: float) -> Cost:
     """The cost of all runs, by estimate.
 
-    `clock` returns seconds of processor time. Measuring takes at most about `seconds_most`, and at least one
-    point of the grid.
+    `clock` returns seconds of processor time. Measuring takes at most about twice `seconds_most`, and at
+    least one point of the grid.
     """
     began_s, last = clock(), len(experiment.points) - 1
     found: list[Cost] = []
     for number in dict.fromkeys((0, last, last // 2)):
-        if found and clock() - began_s > seconds_most / 2:
+        if found and clock() - began_s > seconds_most:
             break
         found.append(_batch_cost(experiment, experiment.points[number], clock, seconds_most / RUN_SHARE))
     whole = sum(found, Cost(0, 0))
@@ -128,8 +125,8 @@ def _batch_cost(experiment: Experiment, point: Point, clock: Clock, run_s: float
     scenario = experiment.scenario_at(point, experiment.seeds[0])
     long = _extrapolated(scenario, _ends_us(experiment, scenario), clock, run_s)
     if long is not None:
-        shared, each = long
-        counting = Cost(COUNTING_SHARE * (shared.core_s + each.core_s), 0)
+        shared, each, counting_share = long
+        counting = Cost(counting_share * (shared.core_s + each.core_s), 0)
         return shared + (each + counting).times(experiment.phases)
     one = _measured(experiment, point, 1, clock)
     few = min(PHASES_MEASURED, experiment.phases)
@@ -149,34 +146,56 @@ def _measured(experiment: Experiment, point: Point, phases: int, clock: Clock) -
     return Cost(clock() - began_s, rows)
 
 
-def _extrapolated(scenario: Scenario, end_us: int, clock: Clock, run_s: float) -> tuple[Cost, Cost] | None:
+def _extrapolated(
+    scenario: Scenario, end_us: int, clock: Clock, run_s: float
+) -> tuple[Cost, Cost, float] | None:
     """The cost of a run up to its first fault, and from there; None if it ends within `run_s` seconds.
 
-    What comes after a fault costs more than what comes before. So the fault of the run that is followed is
-    early, and both parts are measured.
+    The third is what counting its figures adds, as a share. What comes after a fault costs more than what
+    comes before. So the fault of the run that is followed is early, and both parts are measured. What is not
+    reached costs as much as the last span, and no less than what comes before the fault: readers that have
+    stopped start again.
     """
     fault_us, earlier_us = first_fault_us(scenario) or 0, 0
-    if fault_us > EARLY_US and all(spec.at_us >= fault_us for spec in scenario.commands):
-        earlier_us = fault_us - EARLY_US
+    early_us = _early_us(scenario)
+    if fault_us > early_us and all(spec.at_us >= fault_us for spec in scenario.commands):
+        earlier_us = fault_us - early_us
     run, began_s = FiguresRun(moved_without_text(scenario, -earlier_us)), clock()
     run.rows_max = ROWS_MEASURED
     last_us = end_us - earlier_us
-    before = _followed(run, fault_us - earlier_us, clock, run_s / 2) if fault_us else (Cost(0, 0), 1)
-    after = _followed(run, last_us, clock, max(run_s / 2, run_s - (clock() - began_s)))
+    before, before_us, _last = _followed(run, fault_us - earlier_us, clock, run_s / 2)
+    after, after_us, last = _followed(run, last_us, clock, max(run_s / 2, run_s - (clock() - began_s)))
     if run.now_us >= last_us and (clock() - began_s) * end_us / max(1, last_us) < run_s:
         return None
-    (of_before, before_us), (of_after, after_us) = before, after
-    return of_before.times(fault_us / before_us), of_after.times((end_us - fault_us) / after_us)
+    counted_s = clock()
+    with suppress(RunFailed):
+        run.counted()
+    share = (clock() - counted_s) / max(1e-9, before.core_s + after.core_s)
+    slowest = max(last, before.times(1 / before_us), key=lambda cost: cost.core_s)
+    rest_us = max(0, end_us - fault_us - after_us)
+    return before.times(fault_us / before_us), after + slowest.times(rest_us), share
 
 
-def _followed(run: FiguresRun, until_us: int, clock: Clock, most_s: float) -> tuple[Cost, int]:
-    """The cost of the run's next part, and the simulated time of it, at least 1 us."""
+def _early_us(scenario: Scenario) -> int:
+    """The instant of the first fault in a run that is followed."""
+    load = load_of(scenario)
+    if load is None or not load.rate:
+        return EARLY_US
+    return max(EARLY_US, min(2_000_000, round(EARLY_MESSAGES / load.rate * 1e6)))
+
+
+def _followed(run: FiguresRun, until_us: int, clock: Clock, most_s: float) -> tuple[Cost, int, Cost]:
+    """The cost of the run's next part, the simulated time of it, and the cost of a us in its last span."""
     began_s, from_us, rows, span_us = clock(), run.now_us, run.seq, FIRST_SPAN_US
+    last = Cost(0, 0)
     with suppress(RunFailed):
         while run.now_us < until_us and clock() - began_s < most_s:
+            span_s, span_from_us, span_rows = clock(), run.now_us, run.seq
             run.run(min(until_us, run.now_us + span_us))
+            spent = Cost(clock() - span_s, run.seq - span_rows)
+            last = spent.times(1 / max(1, run.now_us - span_from_us))
             span_us *= 2
-    return Cost(clock() - began_s, run.seq - rows), max(1, run.now_us - from_us)
+    return Cost(clock() - began_s, run.seq - rows), max(1, run.now_us - from_us), last
 
 
 def _ends_us(experiment: Experiment, scenario: Scenario) -> int:
