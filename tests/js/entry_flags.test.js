@@ -5,19 +5,20 @@ import test from "node:test";
 import { breakMenu, clusterMenu, flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { reduce, whatIsWatched } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, makeEntryFlags, OWN_MARKER, NOT_REPLICATED, FORECAST_DUPLICATE } from "../../static/js/protocols/pulsar/model/entry_flags.js";
-import { stretchesOf } from "../../static/js/protocols/pulsar/model/causes.js";
+import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, makeEntryFlags, OWN_MARKER, NOT_REPLICATED, FORECAST_DUPLICATE, stretchesOf, UNKNOWN } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { mirrorOf, plainSentence, sentenceOf } from "../../static/js/render/sentence.js";
 import { wordsOfThing } from "../../static/js/protocols/pulsar/render/looks.js";
 import { followingWindow, makeScene, threadsOf } from "../../static/js/protocols/pulsar/layout/scene.js";
 import { labelRequests } from "../../static/js/protocols/pulsar/render/label_requests.js";
 import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
-const forecast = (duplicates, ranges = [[2, 3], [5, 5], [7, 7]]) => ({
+const CAUSES = [[2, 3, "snapshot"], [5, 7, "hole"]];
+
+const forecast = (duplicates, ranges = [[2, 3], [5, 5], [7, 7]], more = { causes: CAUSES }) => ({
   billing: {
     from: "a",
     to: { b: { duplicates, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } },
-    entries: { b: { orders: { ranges, messages: ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0) } } },
+    entries: { b: { orders: { ranges, messages: ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0), ...more } } },
   },
 });
 
@@ -46,12 +47,12 @@ test("in the other region, exactly the entries that the engine names would be du
 });
 
 test("messages that ack sync reported as acked are filtered and are no duplicates", () => {
-  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] }, more: { forecast: forecast(1, [[5, 5]]) } }), "b");
+  const bits = bitsOf(lab({ more: { forecast: forecast(1, [[5, 5]], { causes: [[5, 5, "unsynced"]], acked: [[2, 3], [7, 7]] }) } }), "b");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5]);
   assert.deepEqual(having(bits, ACKED), [0, 1, 2, 3, 5, 7]);
 });
 
-test("causes: beyond the mark-delete a hole, up to it no snapshot that covers the entry", () => {
+test("causes are the engine's, counted over the entries of the window", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
   const stretches = stretchesOf(state, watched, "b", 0, bitsOf(state, "b"));
@@ -60,26 +61,20 @@ test("causes: beyond the mark-delete a hole, up to it no snapshot that covers th
     { first: 5, last: 7, messages: 2, cause: "hole" },
   ]);
   assert.equal(stretches.reduce((sum, one) => sum + one.messages, 0), state.view.forecast.billing.to.b.duplicates);
+  const window = makeEntryFlags(state, watched)("b", 3, 7);
+  assert.deepEqual(stretchesOf(state, watched, "b", 3, window), [
+    { first: 3, last: 3, messages: 1, cause: "snapshot" },
+    { first: 5, last: 5, messages: 1, cause: "hole" },
+  ]);
 });
 
-test("causes: without snapshots, acks are not synced yet or not replicated", () => {
-  const causes = (synchronised) => {
-    const state = lab();
-    Object.assign(state.view.clusters.a.topics.orders.subscriptions.billing, { replicated: false, synchronised });
-    return stretchesOf(state, whatIsWatched(state, {}), "b", 0, bitsOf(state, "b"));
-  };
-  assert.deepEqual(causes(true), [{ first: 2, last: 7, messages: 4, cause: "unsynced" }]);
-  assert.deepEqual(causes(false).map(({ cause }) => cause), ["local"]);
-});
-
-test("causes: entries covered by a used snapshot wait for its update", () => {
+test("a thread whose update b has not applied is used, not applied", () => {
   const rows = [
     { seq: 1, at_us: 1, type: "snapshot.completed", cluster: "a", topic: "orders", snapshot: 1, ledger: 3, entry: 2, duration_us: 1 },
     { seq: 2, at_us: 1, type: "snapshot.position", cluster: "a", topic: "orders", snapshot: 1, peer: "b", to_ledger: 3, to_entry: 2 },
     { seq: 3, at_us: 2, type: "snapshot.used", cluster: "a", topic: "orders", subscription: "billing", snapshot: 1, ledger: 3, entry: 2 },
   ];
   const state = lab({ rows });
-  assert.deepEqual(stretchesOf(state, whatIsWatched(state, {}), "b", 0, bitsOf(state, "b")).map(({ cause }) => cause), ["update", "snapshot", "hole"]);
   const [thread] = threadsOf(state, whatIsWatched(state, {}));
   assert.deepEqual([thread.state, thread.index], ["used", { a: 2, b: 2 }], "b has not moved as far: not applied yet");
 });
@@ -98,10 +93,11 @@ test("messages that a cursor passed without an ack are neither acked nor duplica
   assert.deepEqual(having(bits, ACKED), [0, 1], "the rest is delivered once");
 });
 
-test("a run without a forecast shows what its cursors say, as do entries before the ranges of a frame", () => {
-  assert.deepEqual(having(bitsOf(lab({ more: { forecast: {} } }), "b"), FORECAST_DUPLICATE), [2, 3, 5, 7]);
-  const many = Array.from({ length: 200 }, (_, at) => [5 + 2 * at, 5 + 2 * at]);
-  assert.deepEqual(having(bitsOf(lab({ more: { forecast: forecast(202, many) } }), "b"), ACKED), [0, 1, 2, 3, 5, 7]);
+test("a run without a forecast has no duplicates, and entries before those that a frame names are unknown", () => {
+  const silent = bitsOf(lab({ more: { forecast: {} } }), "b");
+  assert.deepEqual([having(silent, FORECAST_DUPLICATE), having(silent, ACKED)], [[], [0, 1]]);
+  const bits = bitsOf(lab({ more: { forecast: forecast(202, [[5, 5], [7, 7]], { causes: [[5, 7, "hole"]], from: 5 }) } }), "b");
+  assert.deepEqual([having(bits, UNKNOWN), having(bits, FORECAST_DUPLICATE), having(bits, ACKED)], [[2, 3, 4], [5, 7], [0, 1, 5, 7]]);
 });
 
 test("a marker belongs to the subject when the subject requested its snapshot, also responses of others", () => {
@@ -112,7 +108,7 @@ test("a marker belongs to the subject when the subject requested its snapshot, a
 test("after a failover, actual and expected duplicates and messages not replicated are marked", () => {
   const after = view(
     { a: topic(9, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, read: 5, consumers: { "billing-1": consumer([3]) } }) }) },
-    { forecast: {}, failovers: [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 60_000, duplicates: 2, stranded: 1, lost: 0, entries: { orders: { mark_delete_index: 1, ranges: [], duplicates: [[2, 3]] } } }] },
+    { forecast: { billing: { from: "b", to: {}, entries: { a: { orders: { ranges: [], messages: 0, causes: [], missing: [[8, 8]] } }, b: { orders: { ranges: [[5, 5], [7, 7]], messages: 2, causes: [], acked: [[3, 3]] } } } } }, failovers: [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 60_000, duplicates: 2, stranded: 1, lost: 0, entries: { orders: { mark_delete_index: 1, ranges: [], duplicates: [[2, 3]] } } }] },
   );
   after.clusters.a.state = "down";
   const state = reduce(lab(), frame(2, { view: after, cells: { "a/orders": cells("b", { first: 8 }) } }));
@@ -141,7 +137,7 @@ test("after a failover, actual and expected duplicates and messages not replicat
 
 test("duplicates counted by the engine are marked, however the page got to the instant", () => {
   const failovers = [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 60_000, duplicates: 3, entries: { orders: { mark_delete_index: 1, ranges: [], duplicates: [[2, 3], [5, 5]] } } }];
-  const shown = view({ a: topic(8, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, consumers: { "billing-1": consumer([3]) } }) }) }, { failovers });
+  const shown = view({ a: topic(8, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, consumers: { "billing-1": consumer([3]) } }) }) }, { failovers, forecast: { billing: { from: "b", to: {}, entries: { b: { orders: { ranges: [[7, 7]], messages: 1, causes: [] } } } } } });
   shown.clusters.a.state = "down";
   const log = cells("aaaaaaaa");
   const state = [welcome(), frame(1, { view: shown, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
@@ -201,12 +197,11 @@ test("an entry under the pointer is described", () => {
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 99 }), "");
 });
 
-test("messages that a cursor covers without an ack are lost when they are as many as the engine counts", () => {
-  const figures = (lost) => ({ billing: { from: "a", to: { b: { duplicates: 4, redeliveries: 0, lost, stranded: 0, stranded_unprocessed: 0 } } } });
-  const seen = (lost) => bitsOf(lab({ b: cursor({ mark: 1, ranges: [[4, 4]] }), more: { forecast: figures(lost) } }), "b");
-  assert.deepEqual(having(seen(1), LOST), [4], "a's consumer still holds it");
-  assert.deepEqual(having(seen(1), ACKED), [0, 1, 2, 3, 5, 7]);
-  assert.deepEqual(having(seen(2), LOST), [], "not as many: nothing is claimed");
+test("messages that a cursor covers without an ack are lost where the engine names them", () => {
+  const seen = (more) => bitsOf(lab({ b: cursor({ mark: 1, ranges: [[4, 4]] }), more: { forecast: forecast(4, undefined, { causes: CAUSES, ...more }) } }), "b");
+  assert.deepEqual(having(seen({ lost: [[4, 4]] }), LOST), [4], "a's consumer still holds it");
+  assert.deepEqual(having(seen({ lost: [[4, 4]] }), ACKED), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(seen({}), LOST), []);
 });
 
 test("the menus offer both faults of a crash, and a region's menu the crash behind its proxy", () => {

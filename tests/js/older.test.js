@@ -1,13 +1,13 @@
-/** Older cells are loaded as tiles and inserted before those held; a cursor has acked nothing before its begin. */
+/** Older cells are loaded as tiles and inserted before those held. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 import { appendCells, identityOf, prependCells } from "../../static/js/protocols/pulsar/model/cells.js";
 import { makeNames } from "../../static/js/model/names.js";
-import { isLoading, olderCells } from "../../static/js/protocols/pulsar/model/older_cells.js";
+import { olderCells } from "../../static/js/protocols/pulsar/model/older_cells.js";
 import { reduce, whatIsWatched } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { ACKED, LOST, makeEntryFlags, FORECAST_DUPLICATE, NOT_REPLICATED, UNKNOWN } from "../../static/js/protocols/pulsar/model/entry_flags.js";
+import { ACKED, makeEntryFlags, UNKNOWN } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { makeTiles } from "../../static/js/protocols/pulsar/model/tiles.js";
 import { forRuns } from "../../static/js/protocols/pulsar/layout/strip.js";
 import { cells, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
@@ -41,33 +41,6 @@ test("cells that the window needs are requested tile by tile and used on the sam
   assert.equal(reduce(state, { ...older, branch: 3 }), state);
   const wide = { ...scene, lanes: { a: { strip: { from: 0, to: 50_000 } } } };
   assert.deepEqual(olderCells(wide, state, tiles), []);
-});
-
-test("copies of a lagging region's unacked messages are requested from the other log until they are held", () => {
-  const behind = cells("a".repeat(20)); // numbers 0 to 19, none acknowledged in b
-  const whole = cells("a".repeat(1200)); // 0 to 1199, acknowledged in a
-  const part = (first, count) => ({ ...whole, first, length: 1200, ...Object.fromEntries(["kind", "producer", "number", "size", "snapshot"].map((name) => [name, whole[name].slice(first, first + count)])) });
-  const seen = view({ a: topic(1200, { billing: cursor({ mark: 1199 }) }), b: topic(20, { billing: cursor({ mark: -1 }) }) }, { forecast: { billing: { from: "a", to: { b: { duplicates: 20, stranded: 0, lost: 0 } } } } });
-  const opened = (playing) => [welcome(), frame(1, { playing, sampled: playing, view: seen, cells: { "a/orders": part(1024, 176), "b/orders": behind } })].reduce(reduce, emptyLab());
-  const played = [welcome(), frame(1, { view: seen, cells: { "a/orders": whole, "b/orders": behind } })].reduce(reduce, emptyLab());
-  const scene = { watched: { topic: "orders", subscription: "billing" }, lanes: { a: { strip: { from: 1140, to: 1200 } }, b: { strip: { from: 0, to: 20 } } } };
-  const tiles = { entries: ({ cluster, index }) => (assert.equal(cluster, "a"), part(index * 512, 512)) };
-  assert.deepEqual(olderCells(scene, opened(true), tiles), [], "not while it plays so fast that cells are left out");
-  let state = opened(false);
-  const bitsOf = (one, bit) => [...makeEntryFlags(one, whatIsWatched(one, {}))("b", 0, 20)].filter((bits) => bits & bit).length;
-  assert.equal(bitsOf(state, UNKNOWN), 20, "whether a acknowledged them is not known");
-  assert.ok(isLoading(scene, state));
-  const duplicatesIn = (one) => [...makeEntryFlags(one, whatIsWatched(one, {}))("b", 0, 20)].filter((bits) => bits & FORECAST_DUPLICATE).length;
-  assert.equal(duplicatesIn(state), 0);
-  const late = { entries: (which) => (which.index === 1 ? null : tiles.entries(which)) };
-  assert.deepEqual(olderCells(scene, state, late), [], "a tile is used when all newer ones are held");
-  const messages = olderCells(scene, state, tiles);
-  assert.deepEqual(messages.map((message) => message.block.first), [512, 0]);
-  state = messages.reduce(reduce, state);
-  assert.deepEqual([bitsOf(state, UNKNOWN), isLoading(scene, state)], [0, false]);
-  assert.deepEqual(olderCells(scene, state, tiles), [], "the copies are held");
-  assert.equal(duplicatesIn(state), 20);
-  assert.equal(duplicatesIn(played), 20);
 });
 
 test("a window that reaches before the log's first kept entry requests nothing", () => {
@@ -118,19 +91,6 @@ test("a trimmed tile starts at its first cell", async () => {
   assert.equal(tiles.entries(which).first, 510);
 });
 
-test("entries before the begin of a late cursor are not acked, and lost when they are unacked in the source", () => {
-  const rows = [
-    { seq: 4, at_us: 10, type: "subscription.created", cluster: "b", topic: "orders", subscription: "billing", ledger: 3, entry: 5, reason: "consumer" },
-  ];
-  const log = cells("aaaaaaaa");
-  const after = view({ a: topic(8, { billing: cursor({ mark: 2 }) }), b: topic(8, { billing: cursor({ mark: 6, consumers: { c: { permits: 1, queued: 0, unacked: [], state: "running" } } }) }) }, { failovers: [{ subscription: "billing", from: "a", to: "b", mode: "planned", at_us: 9, entries: {} }] });
-  const state = [welcome(), frame(1, { view: after, rows, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
-  const flagsOf = makeEntryFlags(state, whatIsWatched(state, {}));
-  const having = (cluster, bit) => [...flagsOf(cluster, 0, 8).entries()].filter(([, one]) => one & bit).map(([index]) => index);
-  assert.deepEqual(having("b", LOST), [3, 4, 5], "0 to 2 had been acknowledged in a");
-  assert.deepEqual(having("a", FORECAST_DUPLICATE), [6], "only messages that b's consumers acknowledged would be duplicates in a");
-});
-
 test("a run includes gaps of up to three entries", () => {
   const runs = [];
   forRuns(Uint16Array.from([1, 1, 0, 0, 1, 0, 0, 0, 0, 1]), 1, (first, last) => runs.push([first, last]));
@@ -157,18 +117,4 @@ test("entries that are not loaded are unknown, unless the cluster's own cursor c
   const [covered, unknown] = flagsOf("a", 99, 101);
   assert.deepEqual([covered & ACKED, covered & UNKNOWN, unknown], [ACKED, 0, UNKNOWN]);
   assert.deepEqual([...flagsOf("b", 0, 2)], [UNKNOWN, UNKNOWN]);
-});
-
-test("a message that the target may hold among entries that are not loaded is not called not replicated", () => {
-  const whole = cells("a".repeat(40));
-  const cut = (first) => ({ ...whole, first, length: 40, ...Object.fromEntries(["kind", "producer", "number", "size", "snapshot"].map((name) => [name, whole[name].slice(first, 38)])) });
-  const after = (first) => {
-    const seen = view({ a: { state: "down", topics: { orders: topic(40, { billing: cursor() }) } }, b: topic(38, { billing: cursor() }) }, { failovers: [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 9, entries: {} }] });
-    seen.clusters.a = { state: "down", topics: { orders: topic(40, { billing: cursor() }) } };
-    const state = [welcome(), frame(1, { view: seen, cells: { "a/orders": whole, "b/orders": cut(first) } })].reduce(reduce, emptyLab());
-    const bits = [...makeEntryFlags(state, whatIsWatched(state, {}))("a", 0, 40)];
-    return [NOT_REPLICATED, UNKNOWN].map((bit) => bits.filter((one) => one & bit).length);
-  };
-  assert.deepEqual(after(30), [2, 30], "0 to 29 may be in b");
-  assert.deepEqual(after(0), [2, 0]);
 });

@@ -87,26 +87,164 @@ def forecast(runtime: Pulsar, subscription: str, source: str | None = None) -> d
     return result
 
 
-def duplicate_entries(runtime: Pulsar, subscription: str, source: str) -> dict[str, dict[str, Any]]:
-    """By remote and log, the entries whose messages the forecast counts as duplicates.
+def marked_entries(
+    runtime: Pulsar, subscription: str, source: str, to: dict[str, dict[str, int]]
+) -> dict[str, dict[str, Any]]:
+    """By cluster and log, the entries with a state that the cluster's own cursor does not show.
 
-    Each log has `ranges`, the newest `MARKED_RANGES_MAX` of them, and `messages`, how many duplicates are in
-    the log. The forecast's other duplicates are on their way to it.
+    See `marks`. `to` is the forecast. Where the consumers are, only what is left of the latest failover can
+    be a duplicate.
     """
     base = runtime.subscriptions[subscription].topic
-    result: dict[str, dict[str, Any]] = {}
-    for remote in (name for name in runtime.clusters_of(base) if name != source):
-        logs = result[remote] = {}
-        for topic in runtime.clusters[source].topics.values():
-            there = runtime.clusters[remote].topics.get(topic.name)
-            if topic.base != base or there is None:
-                continue
-            found, messages = count_duplicate_entries(
-                **_target_log(runtime, subscription, there), acknowledged=runtime.acknowledged[subscription]
-            )
-            ranges = [list(pair) for pair in runs(found)[-MARKED_RANGES_MAX:]]
-            logs[there.name] = {"ranges": ranges, "messages": messages}
+    result: dict[str, dict[str, Any]] = {name: {} for name in runtime.clusters_of(base)}
+    for topic in runtime.clusters[source].topics.values():
+        if topic.base != base:
+            continue
+        for name, logs in result.items():
+            there = runtime.clusters[name].topics.get(topic.name)
+            if there is not None:
+                logs[there.name] = _marked(runtime, subscription, topic, there, to.get(name))
     return result
+
+
+def _marked(
+    runtime: Pulsar, subscription: str, here: Topic, there: Topic, figures: dict[str, int] | None
+) -> dict[str, Any]:
+    arguments, acked = _target_log(runtime, subscription, there), runtime.acknowledged[subscription]
+    found, messages = count_duplicate_entries(**arguments, acknowledged=acked)
+    cursor = arguments["cursor"]
+    others = BitMap()  # acked in another cluster, and not delivered here again
+    if cursor is not None and cursor.deleted_messages:
+        unfiltered = {**arguments, "cursor": RemoteCursor(cursor.mark_delete, cursor.deleted)}
+        others = count_duplicate_entries(**unfiltered, acknowledged=acked)[0] - found
+    window, own = runtime.windows.get(subscription), there.subscriptions.get(subscription)
+    moved_here = window is not None and window.target == there.cluster.name
+    if here is there and found:
+        # an ack on its way to this cluster's broker is none of another cluster
+        found &= _entries_with(runtime, there, _covered_elsewhere(runtime, subscription, there))
+        kept = BitMap() if moved_here else found
+        if moved_here and own is not None:
+            kept = found & BitMap(
+                key.index
+                for session in own.dispatcher.sessions
+                for key in runtime.consumers[session.consumer.name].unacked
+                if key.place == there.place
+            )
+        found, others = found - kept, others | kept
+    elif own is None and figures is None:  # nobody opens the subscription where no failover leads
+        found, others, messages = BitMap(), others | found, 0
+    gone = missing = BitMap()
+    if own is not None and (moved_here if here is there else figures and figures["lost"]):
+        gone = _lost_in(runtime, subscription, there) - _uncovered_in(runtime, there, own)
+        if here is not there:
+            gone -= BitMap.union(BitMap(), *(resent(one, there) for one in _copies(there) if one is not here))
+    if window is not None and window.source == there.cluster.name and not there.cluster.up:
+        missing = window.stranded - _present(runtime, here.base, window.target)
+    return marks(
+        found,
+        messages,
+        [] if here is there else _causes(runtime, subscription, here, there, found),
+        acked=others,
+        lost=_entries_with(runtime, there, gone),
+        missing=_entries_with(runtime, there, missing),
+    )
+
+
+def marks(duplicates: BitMap, messages: int, causes: list[list[Any]], **others: BitMap) -> dict[str, Any]:
+    """The marked entries of one log, as frames have them.
+
+    `ranges` are entries whose messages would be duplicates, `messages` how many duplicates are in the log,
+    `causes` `[first, last, cause]`. Only where there are any: `acked` in another cluster, without being
+    duplicates, `lost`, and `missing` in the target. Of each the newest `MARKED_RANGES_MAX` ranges; `from`
+    is the first entry of which all states are known, when ranges were left out.
+    """
+    listed = {"ranges": runs(duplicates), **{name: runs(found) for name, found in others.items()}}
+    cut = [ranges[-MARKED_RANGES_MAX][0] for ranges in listed.values() if len(ranges) > MARKED_RANGES_MAX]
+    if len(causes) > MARKED_RANGES_MAX:
+        cut.append(causes[-MARKED_RANGES_MAX][0])
+    found = {
+        name: [list(pair) for pair in ranges[-MARKED_RANGES_MAX:]]
+        for name, ranges in listed.items()
+        if ranges or name == "ranges"
+    }
+    found |= {"messages": messages, "causes": causes[-MARKED_RANGES_MAX:]}
+    return {**found, "from": max(cut)} if cut else found
+
+
+def _causes(runtime: Pulsar, name: str, here: Topic, there: Topic, found: BitMap) -> list[list[Any]]:
+    """Why the entries of the target would be duplicates."""
+    own = here.subscriptions.get(name)
+    indices = np.array(found.to_array(), dtype=np.int64)
+    beyond = BitMap() if own is None else _messages_from(runtime, here, own.cursor.mark_delete + 1)
+    first = int(indices[0]) if len(indices) else 0
+    records = there.log.records.view(first, there.log.length)[indices - first]
+    return causes_of(
+        own,
+        there.subscriptions.get(name),
+        there.cluster.name,
+        indices,
+        np.isin(records, np.array(beyond.to_array(), dtype=np.int64)),
+        "unsynced" if own is not None and own.sender is not None else None,
+    )
+
+
+def causes_of(
+    own: Any, target: Any, cluster: str, indices: np.ndarray, beyond: np.ndarray, synced: str | None
+) -> list[list[Any]]:
+    """Stretches `[first, last, cause]` of entries that would be duplicates in the target, in order.
+
+    `own` and `target` are the subscription where the consumers are and in the target `cluster`, of a
+    simulated or recorded run. `beyond`: which of the messages are after the own mark-delete. `synced` is the
+    cause where individual acks are synced.
+    """
+    if not len(indices):
+        return []
+    whole = None
+    if target is None:
+        whole = "missing"
+    elif own is not None and not own.replicated:
+        whole = synced or "local"
+    if whole is not None:
+        return [[int(indices[0]), int(indices[-1]), whole]]
+    up_to = -1
+    for name, ledger, entry in own.snapshots.used if own is not None else ():
+        if name == cluster:
+            up_to = target.topic.log.index_of(ledger, entry)
+    later = np.where(beyond, "hole", "snapshot") if synced is None else np.full(len(indices), synced)
+    causes = np.where(indices <= up_to, "update", later)
+    starts = [0, *(np.flatnonzero(causes[1:] != causes[:-1]) + 1).tolist()]
+    ends = [*(start - 1 for start in starts[1:]), len(indices) - 1]
+    return [
+        [int(indices[start]), int(indices[end]), str(causes[start])]
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _covered_elsewhere(runtime: Pulsar, subscription: str, there: Topic) -> BitMap:
+    """Messages that the subscription's cursor in another cluster covers."""
+    found = BitMap()
+    for topic in _copies(there):
+        own = topic.subscriptions.get(subscription)
+        if topic is not there and own is not None:
+            found |= _had(runtime, topic) - _uncovered_in(runtime, topic, own)
+    return found
+
+
+ENTRIES_SEARCHED = 12_000
+"""Newest entries of a log that are searched for lost messages and for those that were not replicated.
+
+The page draws no more of them one by one.
+"""
+
+
+def _entries_with(runtime: Pulsar, topic: Topic, messages: BitMap) -> BitMap:
+    """The newest entries of a log that hold one of the messages."""
+    if not messages:
+        return BitMap()
+    first = max(topic.log.first_kept, topic.log.length - ENTRIES_SEARCHED)
+    log, entry = _window(runtime, topic, first)
+    index = np.arange(first, first + len(log)) if entry is None else entry
+    return _bitmap(np.unique(index[np.isin(log, np.array(messages.to_array(), dtype=np.int64))]))
 
 
 def sync_lag(runtime: Pulsar, subscription: str) -> dict[str, int]:
@@ -229,30 +367,39 @@ def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
 
     None of them was acknowledged, expired or skipped in any cluster.
     """
-    base, lost = runtime.subscriptions[subscription].topic, 0
-    for there in (topic for topic in runtime.clusters[target].topics.values() if topic.base == base):
-        copies = [
-            cluster.topics[there.name]
-            for cluster in runtime.clusters.values()
-            if there.name in cluster.topics
-        ]
-        receipted = BitMap.union(*(topic.present for topic in copies))
-        open_ = (
-            receipted
-            - runtime.acknowledged[subscription]
-            - runtime.settled[subscription]
-            - _not_owed(subscription, copies, receipted)
-        )
-        coming = BitMap.union(
-            BitMap(),
-            *(
-                unsent(origin, target)
-                for origin in copies
-                if origin is not there and there.cluster.state != "lost"
-            ),
-        )
-        lost += len(open_ - deliverable(runtime, subscription, target, open_) - (coming - there.present))
-    return lost
+    base = runtime.subscriptions[subscription].topic
+    return sum(
+        len(_lost_in(runtime, subscription, there))
+        for there in runtime.clusters[target].topics.values()
+        if there.base == base
+    )
+
+
+def _lost_in(runtime: Pulsar, subscription: str, there: Topic) -> BitMap:
+    """The lost messages of one topic partition of the target."""
+    target, copies = there.cluster.name, _copies(there)
+    receipted = BitMap.union(*(topic.present for topic in copies))
+    open_ = (
+        receipted
+        - runtime.acknowledged[subscription]
+        - runtime.settled[subscription]
+        - _not_owed(subscription, copies, receipted)
+    )
+    coming = BitMap.union(
+        BitMap(),
+        *(
+            unsent(origin, target)
+            for origin in copies
+            if origin is not there and there.cluster.state != "lost"
+        ),
+    )
+    return open_ - deliverable(runtime, subscription, target, open_) - (coming - there.present)
+
+
+def _copies(topic: Topic) -> list[Topic]:
+    """The topic partition in every cluster that has it."""
+    clusters = topic.runtime.clusters.values()
+    return [cluster.topics[topic.name] for cluster in clusters if topic.name in cluster.topics]
 
 
 def _without(topic: Topic, cursor: Cursor, messages: BitMap) -> BitMap:
@@ -285,9 +432,7 @@ def _present(runtime: Pulsar, base: str, cluster: str) -> BitMap:
 
 def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int]:
     """The figures of one topic partition."""
-    copies = [
-        cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics
-    ]
+    copies = _copies(here)
     receipted = BitMap.union(*(topic.present for topic in copies))
     flags = Flags(
         receipted,

@@ -88,6 +88,7 @@ class FailoverWindow:
     def __init__(self, runtime: Pulsar, subscription: str, source: str, target: str) -> None:
         self.runtime = runtime
         self.subscription = subscription
+        self.source = source
         self.target = target
         self.lost: int | None = None  # set when the next failover closes the window
         if (latest := runtime.windows.get(subscription)) is not None:

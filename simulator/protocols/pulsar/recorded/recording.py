@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simulator.counting.results import CountedFailover, CountingError
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.links import Link
@@ -87,10 +89,11 @@ class RecordedConsumer:
 
 @dataclass(slots=True)
 class SnapshotsOfRecorded:
-    """The cached snapshots of a subscription, and when one was last used for an Update."""
+    """The cached snapshots of a subscription, when one was last used for an Update, and its positions."""
 
     kept: list[CachedSnapshot] = field(default_factory=list)
     last_update_us: int | None = None
+    used: tuple[tuple[str, int, int], ...] = ()
 
 
 class RecordedSubscription:
@@ -101,6 +104,7 @@ class RecordedSubscription:
         self.type = type_
         self.replicated = replicated
         self.cursor = Cursor(mark_delete)
+        self.begin = mark_delete  # entries up to here were never due to its consumers
         self.border = Border(topic.log)
         self.snapshots = SnapshotsOfRecorded()
         self.last_applied_us: int | None = None
@@ -214,6 +218,7 @@ class Recording:
     - `batches`: by the first row of an entry with several messages their number.
     - `positions`: by snapshot the positions in the other clusters, by name.
     - `logs`: the (cluster, log) pairs that occur.
+    - `messages`: for each row that stored a message its number, the same in every cluster; -1 for other rows.
     """
 
     def __init__(self, file: RecordedFile, trace: Trace, failovers: list[CountedFailover]) -> None:
@@ -232,8 +237,10 @@ class Recording:
         self.batches: dict[int, int] = {}
         self.positions: dict[int, tuple[tuple[str, int, int], ...]] = {}
         self.logs: dict[tuple[str, str], None] = {}
+        self.messages = np.full(len(self._rows), -1, dtype=np.int64)
         self._pair_rows()
         self._count_batches()
+        self._number_messages()
         self._collect_positions()
         for row in self._of_types("topic.loaded", "message.stored", "marker.written"):
             self.logs[row["cluster"], row["topic"]] = None
@@ -262,6 +269,12 @@ class Recording:
                 first[log] = row["seq"]
             if log in first:
                 self.batches[first[log]] = row["batch_index"] + 1
+
+    def _number_messages(self) -> None:
+        self.numbers: dict[tuple[str, int], int] = {}
+        for row in self._of_types("message.stored"):
+            identity = row["producer"], row["sequence_id"]
+            self.messages[row["seq"]] = self.numbers.setdefault(identity, len(self.numbers))
 
     def _collect_positions(self) -> None:
         found: dict[int, dict[str, tuple[int, int]]] = {}

@@ -465,6 +465,7 @@ def _update_written(state: RecordedState, row: Row) -> None:
     subscription = subscription_of(state, row)
     if subscription is not None:
         subscription.snapshots.last_update_us = row["at_us"]
+        subscription.snapshots.used = state.recording.positions.get(row.get("snapshot"), ())
 
 
 def _update_applied(state: RecordedState, row: Row) -> None:

@@ -112,6 +112,25 @@ class RecordedWindow:
     def _place(self) -> dict[str, str]:
         return {"cluster": self._counted.target, "subscription": self._counted.subscription}
 
+    def lost(self) -> BitMap:
+        """The numbers of messages that are lost by now."""
+        return self._messages(self._counted.lost_list, "lost", known=True)
+
+    def missing(self) -> BitMap:
+        """The numbers of messages that were not replicated and have not reached the target by now."""
+        return self._messages(self._counted.stranded_list, "returned", known=False)
+
+    def _messages(self, listed: Any, role: str, *, known: bool) -> BitMap:
+        """The messages of a list whose row of evidence exists by now, or does not."""
+        if not len(listed):
+            return BitMap()
+        seqs = np.asarray(listed.evidence.get(role, np.full(len(listed), NULL)))
+        chosen = np.flatnonzero(((seqs != NULL) & (seqs < self._state.seq)) == known)
+        producers, ids = listed.columns["producer"], listed.columns["sequence_id"]
+        recording = self._state.recording
+        names = recording.trace.names
+        return BitMap(recording.numbers[names[producers[at]], int(ids[at])] for at in chosen.tolist())
+
     def entries(self) -> dict[str, dict[str, Any]]:
         """By topic of the target the cursor at the failover, and the entries with duplicates so far."""
         state, counted = self._state, self._counted

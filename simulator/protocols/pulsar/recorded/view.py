@@ -1,13 +1,18 @@
 """The live state of a recorded run for the page, in the shape of docs/python-api.md.
 
 Rules: reads, never writes. What no row shows is null or empty: permits and queues of consumers,
-forecasts, and why no snapshot is taken. The read position is the one after the last delivered entry.
+figures of a forecast, and why no snapshot is taken. The read position is the one after the last
+delivered entry.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from pyroaring import BitMap
+
+from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.views.view import (
     LEDGERS_MAX,
     RANGES_MAX,
@@ -18,6 +23,7 @@ from simulator.protocols.pulsar.views.view import (
 from simulator.system.links import shown
 
 if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.recorded.recording import (
         RecordedConsumer,
         RecordedController,
@@ -43,13 +49,121 @@ def view(run: World) -> dict[str, Any]:
         "producers": {name: _producer(producer) for name, producer in state.producers.items()},
         "links": {f"{a} -> {b}": shown(link) for (a, b), link in sorted(state.links.items())},
         "sentence": None,
-        "forecast": {},
+        "forecast": {name: found for name in state.subscriptions if (found := _forecast(run, name))},
         "why_no_snapshot": {name: dict.fromkeys(cluster.topics) for name, cluster in state.clusters.items()},
         "snapshot_regions": state.snapshot_names.parts(),
         "failovers": _failovers(run),
         "lookup": {"up": True, "tenants": {}, "answered": {}, "failed": 0, "clients": {}},
         "migrations": [],
     }
+
+
+def _forecast(run: World, name: str) -> dict[str, Any] | None:
+    """The marked entries of a subscription. A recorded run has no figures of a failover: `to` is empty."""
+    state = run.runtime
+    own = {
+        cluster: topic.subscriptions[name]
+        for cluster in state.clusters
+        for topic in state.clusters[cluster].topics.values()
+        if name in topic.subscriptions
+    }
+    if not own:
+        return None
+    using = [cluster for cluster in own if own[cluster].consumers and state.clusters[cluster].state == "up"]
+    source = (using or list(own))[0]
+    failovers = [one for one in state.failovers if one.subscription == name]
+    window = failovers[-1].window if failovers else None
+    lost, missing = (window.lost(), window.missing()) if window is not None else (BitMap(), BitMap())
+    entries: dict[str, dict[str, Any]] = {}
+    for log, here in state.clusters[source].topics.items():
+        if here.base != state.subscriptions[name].topic:
+            continue
+        acked = BitMap.union(BitMap(), *(_acked(state, one, name) for one in _copies(state, log))) - lost
+        for there in _copies(state, log):
+            moved_here = bool(failovers) and failovers[-1].target == there.cluster
+            down = bool(failovers) and failovers[-1].source == there.cluster
+            down = down and state.clusters[there.cluster].state != "up"
+            one = {"lost": lost if moved_here else BitMap(), "missing": missing if down else BitMap()}
+            entries.setdefault(there.cluster, {})[log] = _marked(
+                state, here, there, name, acked, moved_here, one
+            )
+    return {"from": source, "to": {}, "entries": entries}
+
+
+def _copies(state: RecordedState, log: str) -> list[RecordedTopic]:
+    return [cluster.topics[log] for cluster in state.clusters.values() if log in cluster.topics]
+
+
+def _messages(state: RecordedState, topic: RecordedTopic) -> tuple[int, np.ndarray]:
+    """The messages of the newest entries, -1 for markers, and the index of the first."""
+    first = max(topic.log.first_kept, topic.log.length - forecasting.ENTRIES_SEARCHED)
+    return first, state.recording.messages[topic.log.records.view(first, topic.log.length)]
+
+
+def _covered(cursor: Cursor, first: int, count: int) -> np.ndarray:
+    covered = np.arange(first, first + count) <= cursor.mark_delete
+    above = cursor.acknowledged() & BitMap(range(first, first + count))
+    covered[np.array(above.to_array(), dtype=np.int64) - first] = True
+    return covered
+
+
+def _acked(state: RecordedState, topic: RecordedTopic, name: str) -> BitMap:
+    """The messages that the subscription's cursor covers, among those due to its consumers."""
+    own = topic.subscriptions.get(name)
+    if own is None:
+        return BitMap()
+    first, messages = _messages(state, topic)
+    due = np.arange(first, first + len(messages)) > own.begin
+    return BitMap(messages[(messages >= 0) & due & _covered(own.cursor, first, len(messages))].tolist())
+
+
+def _marked(
+    state: RecordedState,
+    here: RecordedTopic,
+    there: RecordedTopic,
+    name: str,
+    acked: BitMap,
+    moved_here: bool,
+    marked: dict[str, BitMap],
+) -> dict[str, Any]:
+    own, target = here.subscriptions.get(name), there.subscriptions.get(name)
+    first, messages = _messages(state, there)
+
+    def entries(chosen: np.ndarray) -> BitMap:
+        return BitMap((first + np.flatnonzero(chosen)).tolist())
+
+    def holding(wanted: BitMap) -> np.ndarray:
+        return np.isin(messages, np.array(wanted.to_array(), dtype=np.int64))
+
+    covered = (
+        _covered(target.cursor, first, len(messages)) if target is not None else np.zeros(len(messages), bool)
+    )
+    open_ = entries(holding(acked) & ~covered)
+    held = (
+        BitMap()
+        if target is None
+        else BitMap.union(BitMap(), *(BitMap(one.unacked) for one in target.consumers.values()))
+    )
+    repeats = (
+        BitMap() if target is None else open_ - held if moved_here else BitMap() if here is there else open_
+    )
+    causes: list[list[Any]] = []
+    if here is not there and repeats:
+        own_first, own_messages = _messages(state, here)
+        after = own_messages[
+            max(0, (own.cursor.mark_delete if own is not None else here.log.length) + 1 - own_first) :
+        ]
+        indices = np.array(repeats.to_array(), dtype=np.int64)
+        beyond = np.isin(messages[indices - first], after[after >= 0])
+        causes = forecasting.causes_of(own, target, there.cluster, indices, beyond, None)
+    return forecasting.marks(
+        repeats,
+        len(repeats),
+        causes,
+        acked=open_ - repeats,
+        lost=entries(holding(marked["lost"]) & covered),
+        missing=entries(holding(marked["missing"])),
+    )
 
 
 def _failovers(run: World) -> list[dict[str, Any]]:

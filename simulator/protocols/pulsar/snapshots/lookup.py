@@ -26,7 +26,10 @@ _CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # ServiceConfiguration since #25044, and 
 
 
 class SnapshotLookup:
-    """The snapshots of one subscription; `last_update_us` is when one was last used for an Update."""
+    """The snapshots of one subscription.
+
+    `last_update_us` is when one was last used for an Update, `used` its positions in the other clusters.
+    """
 
     __slots__ = (
         "cache",
@@ -34,6 +37,7 @@ class SnapshotLookup:
         "runtime",
         "subscription",
         "topic",
+        "used",
     )
 
     def __init__(self, subscription: Subscription) -> None:
@@ -42,6 +46,7 @@ class SnapshotLookup:
         self.runtime = subscription.runtime
         self.cache: SnapshotCache | None = None
         self.last_update_us: int | None = None
+        self.used: tuple[tuple[str, int, int], ...] = ()
         if subscription.replicated:
             self.begin()
 
@@ -112,6 +117,8 @@ class SnapshotLookup:
             return
         if self.topic.controller is not None:  # without one the broker drops the snapshot, too
             self.last_update_us = self.runtime.now_us
+            if snapshot is not None:
+                self.used = snapshot.clusters
             self.topic.controller.write_update(self.subscription, snapshot, used)
 
     def _note(self, event: str, snapshot: int, cause: int, *more: int | str) -> int:

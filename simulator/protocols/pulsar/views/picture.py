@@ -115,8 +115,8 @@ def _duplicates(view: dict[str, Any], cluster: str, topic: str) -> dict[str, Any
             marked = failover["entries"].get(topic, {})
             return {"delivered": True, "ranges": marked.get("duplicates", [])}
     for forecast in view["forecast"].values():
-        if (log := forecast["entries"].get(cluster, {}).get(topic)) is not None:
-            return {"delivered": False, "ranges": log["ranges"]}
+        if cluster in forecast["to"] and topic in forecast["entries"][cluster]:
+            return {"delivered": False, "ranges": forecast["entries"][cluster][topic]["ranges"]}
     return {"delivered": False, "ranges": []}
 
 

@@ -313,11 +313,9 @@ def _forecast(run: World, subscription: str) -> dict[str, Any] | None:
     source = forecasting.source_of(run.runtime, subscription)
     if source is None:
         return None
-    to, entries = (
-        run.forecast(subscription, source),
-        forecasting.duplicate_entries(run.runtime, subscription, source),
-    )
-    return {"from": source, "to": to, "entries": {remote: entries[remote] for remote in to}}
+    to = run.forecast(subscription, source)
+    entries = forecasting.marked_entries(run.runtime, subscription, source, to)
+    return {"from": source, "to": to, "entries": entries}
 
 
 def _sentence(runtime: Pulsar, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:

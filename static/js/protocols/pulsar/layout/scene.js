@@ -5,9 +5,8 @@
 
 import { layLinks, makePlane } from "../../../layout/plane.js";
 import { layStrip, pinsOf } from "./strip.js";
-import { stretchesOf } from "../model/causes.js";
 import { markerKind } from "../model/cells.js";
-import { FORECAST_DUPLICATE, UNKNOWN, isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
+import { FORECAST_DUPLICATE, UNKNOWN, isOwnMarker, makeEntryFlags, stretchesOf } from "../model/entry_flags.js";
 import { ENTRIES_HELD } from "../model/older_cells.js";
 import { indexOf } from "../model/positions.js";
 import { topicView } from "../model/topics.js";
@@ -182,7 +181,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @property {any} topic the topic's view
  * @property {any} cursor the subscription's view
  * @property {import("../model/cells.js").CellStore | undefined} store
- * @property {import("../model/causes.js").Stretch[]} stretches entries that would be duplicates, with their causes
+ * @property {import("../model/entry_flags.js").Stretch[]} stretches entries that would be duplicates, with their causes
  * @property {string} state up, down, lost
  * @property {import("./strip.js").LanePins} pins
  */

@@ -9,10 +9,9 @@ import { PRIORITY } from "../../../render/labels.js";
 import { WAYS } from "../layout/label_ways.js";
 import { WORDS_PX, xOf, yOf } from "../../../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
-import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../../../model/format.js";
 import { beginKey } from "../model/begins.js";
-import { ACKED, UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
+import { ACKED, CAUSE_WORDS, LOST, NOT_REPLICATED, UNACKED } from "../model/entry_flags.js";
 import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
 
@@ -175,7 +174,7 @@ function forecastOf({ watched }, state, lane) {
   const figures = state.view.forecast?.[watched.subscription];
   const logs = figures?.from === watched.subject ? figures.entries?.[lane.name] : undefined;
   const log = logs?.[watched.topic];
-  if (!log) return undefined;
+  if (!log || !figures.to[lane.name]) return undefined;
   const names = Object.keys(logs);
   // what is on its way belongs to the whole subscription, so one partition of several has none
   const all = figures.to[lane.name].duplicates;
