@@ -6,7 +6,6 @@
 
 import { markerKind, originOf } from "./cells.js";
 import { inRanges, isAcknowledged } from "./acknowledged.js";
-import { movedOf } from "./moved.js";
 import { topicView } from "./topics.js";
 
 export const ACKED = 1; // acked in this or in any other cluster
@@ -29,7 +28,7 @@ const markedOf = (state, { topic, subscription }, cluster) => state.view.forecas
  */
 export function makeEntryFlags(state, watched) {
   const { topic, subscription, subject, clusters } = watched;
-  const moved = movedOf(state.view, topic, subscription);
+  const over = (state.view.failovers ?? []).findLast((one) => one.subscription === subscription);
   const subject_number = clusters.indexOf(subject);
 
   return function flagsOf(cluster, from, to) {
@@ -41,7 +40,7 @@ export function makeEntryFlags(state, watched) {
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.unacked ?? []));
     const { ranges = [], acked = [], lost = [], missing = [], from: named_from = 0 } = markedOf(state, watched, cluster) ?? {};
-    const duplicates = moved?.to === cluster ? moved.duplicates : [];
+    const duplicates = (over?.to === cluster && over.entries?.[topic]?.duplicates) || [];
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
       let bit = (isAcknowledged(cursor, index) ? ACKED_HERE | ACKED : 0) | (held.has(index) ? UNACKED : 0);
@@ -88,12 +87,12 @@ export function stretchesOf(state, watched, cluster, from, bits) {
   return stretches;
 }
 
-/** Text under a bracket, by cause. */
+/** Text under a bracket, by cause: in full, and where there is little room. @type {Object<string, (held: string | null) => [string, string]>} */
 export const CAUSE_WORDS = {
-  missing: () => "subscription does not exist here yet",
-  local: () => "progress is not replicated",
-  unsynced: () => "acks not synced here yet",
-  hole: (held) => (held ? `behind ${held}, which is not acked` : "behind a message that is not acked"),
-  update: () => "update in flight",
-  snapshot: () => "acked after the last applied snapshot",
+  missing: () => ["subscription does not exist here yet", "no subscription"],
+  local: () => ["progress is not replicated", "progress not replicated"],
+  unsynced: () => ["acks not synced here yet", "acks not synced"],
+  hole: (held) => (held ? [`behind ${held}, which is not acked`, `behind ${held}`] : ["behind a message that is not acked", "behind an unacked message"]),
+  update: () => ["update in flight", "update in flight"],
+  snapshot: () => ["acked after the last applied snapshot", "after the last snapshot"],
 };

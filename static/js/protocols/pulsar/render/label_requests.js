@@ -158,11 +158,11 @@ function askCauses(scene, state, lane, ask) {
     // the headline's number is in every label: the others may be before the window, on the way, or without room for a label
     const of = counted !== undefined && messages < counted.all ? ` of ${whole(counted.all)}` : "";
     const count = harmRun(partial || (doubtful && stretches.length > 1) ? "duplicates" : `${whole(messages)}${of} ${messages === 1 && !of ? "duplicate" : "duplicates"}`, 650);
-    const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
+    const [reason, short] = CAUSE_WORDS[stretch.cause](hole).map((words) => harmRun(`: ${words}`));
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
-    if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count]]); // a number alone would not say of what; the list of labels without room does
+    if (plane.turned) ask(PRIORITY.harm, [count, short], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count, short], [count]]); // a number alone would not say of what; the list of labels without room does
   }
   if (!plane.turned && counted !== undefined) askComing(scene, lane, counted, ask);
 }
