@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from script.benchmarks import scenarios
-from simulator import World, load_scenario_text
+from simulator import World, load_scenario, load_scenario_text
+from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.views import view as pulsar
 
 
@@ -86,3 +87,67 @@ def test_synced_acks_in_the_view_agree_with_the_rows():
             > 0
         )
         assert sync["every_us"] == 1_000_000 and 0 < sync["next_us"] - at_us <= 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("scenario", "causes"),
+    [
+        ("update-in-flight", {"missing", "snapshot", "update"}),
+        ("ack-hole-delayed-message", {"missing", "snapshot", "hole"}),
+        ("local-subscription-earliest", {"missing", "local"}),
+        ("unsafe-partial-snapshot", {"missing", "snapshot"}),
+    ],
+)
+def test_each_entry_that_would_be_a_duplicate_has_one_cause(scenario: str, causes: set[str]):
+    world, seen = World.from_scenario(load_scenario(scenario)), set()
+    for step in range(61):
+        world.run(world.scenario.until_us * step // 60)
+        for forecast in world.view()["forecast"].values():
+            for cluster, logs in forecast["entries"].items():
+                for log in logs.values():
+                    named = [
+                        [cause for first, last, cause in log["causes"] if first <= index <= last]
+                        for pair in log["ranges"]
+                        for index in range(pair[0], pair[1] + 1)
+                    ]
+                    if cluster == forecast["from"]:
+                        assert log["causes"] == []
+                    else:
+                        assert all(len(causes) == 1 for causes in named)
+                        seen |= {cause for [cause] in named}
+    assert seen == causes
+
+
+def test_as_many_entries_are_marked_lost_and_missing_as_the_failover_counts():
+    world = World.open("unsafe-partial-snapshot")
+    world.run(5_200_000)
+    view = world.view()
+    [over] = view["failovers"]
+    lost = view["forecast"]["billing"]["entries"][over["to"]]["orders"]["lost"]
+    assert sum(last - first + 1 for first, last in lost) == over["lost"] == 1
+    world = World.open("crash-returns-stranded")
+    counted = set()
+    for step in range(61):
+        world.run(world.scenario.until_us * step // 60)
+        for over in world.view()["failovers"]:
+            if world.view()["clusters"][over["from"]]["state"] == "up":
+                continue
+            log = world.view()["forecast"]["billing"]["entries"][over["from"]]["orders"]
+            missing = sum(last - first + 1 for first, last in log["missing"])
+            assert missing == over["stranded"] - over["stranded_returned"]
+            counted.add(missing)
+    assert counted and max(counted) > 0
+
+
+def test_a_frame_says_from_which_entry_on_its_marks_are_complete(monkeypatch: pytest.MonkeyPatch):
+    def marked() -> dict:
+        world = World.open("region-down")
+        world.run(3_210_000)
+        return world.view()["forecast"]["billing"]["entries"]["us-east"]["orders"]
+
+    whole = marked()
+    assert len(whole["ranges"]) > 2 and "from" not in whole
+    monkeypatch.setattr(forecasting, "MARKED_RANGES_MAX", 2)
+    cut = marked()
+    assert (cut["ranges"], cut["from"]) == (whole["ranges"][-2:], whole["ranges"][-2][0])
+    assert cut["messages"] == whole["messages"]

@@ -162,7 +162,7 @@ def marks(duplicates: BitMap, messages: int, causes: list[list[Any]], **others: 
     cut = [ranges[-MARKED_RANGES_MAX][0] for ranges in listed.values() if len(ranges) > MARKED_RANGES_MAX]
     if len(causes) > MARKED_RANGES_MAX:
         cut.append(causes[-MARKED_RANGES_MAX][0])
-    found = {
+    found: dict[str, Any] = {
         name: [list(pair) for pair in ranges[-MARKED_RANGES_MAX:]]
         for name, ranges in listed.items()
         if ranges or name == "ranges"

@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.recorded.recording import (
 from simulator.protocols.pulsar.snapshots.controller import Builder
 from simulator.protocols.pulsar.snapshots.rules import CachedSnapshot
 from simulator.scenarios.settings import SETTINGS
+from simulator.trace.registry import NULL
 
 # --- recorded rows about clusters, links, clients and ledgers, and what each changes in the state
 
@@ -465,7 +466,7 @@ def _update_written(state: RecordedState, row: Row) -> None:
     subscription = subscription_of(state, row)
     if subscription is not None:
         subscription.snapshots.last_update_us = row["at_us"]
-        subscription.snapshots.used = state.recording.positions.get(row.get("snapshot"), ())
+        subscription.snapshots.used = state.recording.positions.get(row.get("snapshot", NULL), ())
 
 
 def _update_applied(state: RecordedState, row: Row) -> None:
