@@ -21,17 +21,14 @@ from typing import Any
 
 from simulator import RuleError
 from simulator.experiments import Batch, Experiment, read_experiment_text, replayed, run_batch
-from simulator.what_if import Rerun, variants
+from simulator.runs import Runs, finished
+from simulator.what_if import outcome, variants
 
 NICENESS = 5
 """What the processes add to their niceness, so that labs are served first."""
 
 LOOK_EVERY_S = 0.1
 """Pause between two questions whether the experiment was cancelled."""
-
-
-SLICE_EVENTS = 1_000_000
-"""Queue events of a slice of a changed run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +159,12 @@ def _serve(connection: Connection) -> None:
 def _run_changed(experiment: Experiment, changed: Changed) -> dict[str, Any]:
     """The outcome of a changed run as {place, outcome}, or why there is none as {place, failed}."""
     try:
-        variant = variants(replayed(experiment, changed.row), [])[changed.place]
-        rerun = Rerun(variant, changed.row["seed"], changed.until_us, changed.rows_max)
-        while rerun.step(SLICE_EVENTS):
-            pass
-        if rerun.world.now_us < changed.until_us:
+        scenario = replayed(experiment, changed.row)
+        variant = variants(scenario, [], until_us=changed.until_us)[changed.place]
+        world = finished(Runs(rows_max=changed.rows_max).run(variant))
+        if world.now_us < changed.until_us:
             return {"place": changed.place, "failed": f"it has more than {changed.rows_max:,} rows"}
-        return {"place": changed.place, "outcome": rerun.outcome()}
+        return {"place": changed.place, "outcome": outcome(variant, world)}
     except RuleError as error:
         return {"place": changed.place, "failed": str(error)[:300]}
     except Exception as error:  # whatever went wrong is a reason, and the other changes are run

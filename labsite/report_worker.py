@@ -40,7 +40,6 @@ from visualizer.reports.models import Report
 if TYPE_CHECKING:
     from simulator import Scenario
     from simulator.checks.violation import Violation
-    from simulator.experiments.figures_run import FiguresRun
 
 
 log = logging.getLogger("labsite.reports")
@@ -287,7 +286,7 @@ def table_of_checks(checked: Sequence[Checked]) -> list[dict[str, Any]]:
     return list(table.values())
 
 
-def _written(run: FiguresRun, path: Path) -> Path:
+def _written(run: World, path: Path) -> Path:
     """Write the trace of a run that ended where its figures are final."""
     meta = {
         "engine_version": ENGINE_VERSION,

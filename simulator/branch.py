@@ -45,27 +45,39 @@ class Branch:
     """One line of history: trace, checkpoints, command log.
 
     A branch made from another has its `parent`, the instant `cut_us` at which it begins, and the `command`
-    that began it.
+    that began it. Without `seekable` it has no checkpoints.
     """
 
     def __init__(
-        self, number: int, runtime: System, parent: Branch | None = None, command: dict | None = None
+        self,
+        number: int,
+        runtime: System,
+        parent: Branch | None = None,
+        command: dict | None = None,
+        seekable: bool = True,
     ) -> None:
         self.number = number
         self.parent = parent
         self.cut_us = runtime.now_us if parent else 0
         self.command = command
         self.trace = runtime.trace
-        self.checks: LiveChecks = (
-            parent.checks.branched(runtime.seq) if parent else LiveChecks(runtime.scenario)
-        )
+        self._checks = parent.checks.branched(runtime.seq) if parent and seekable else None
         self.shared = SharedObjects(runtime.shared_types)
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []
         self.furthest_us = runtime.now_us
         self.full_us: int | None = None  # the instant that would write more rows than a lab may hold
         self._grown = runtime.growing()
-        self.save(runtime)
+        self._scenario = runtime.scenario
+        if seekable:
+            self.save(runtime)
+
+    @property
+    def checks(self) -> LiveChecks:
+        """The checks of this branch, made when they are first needed."""
+        if self._checks is None:
+            self._checks = LiveChecks(self._scenario)
+        return self._checks
 
     # --- checkpoints
 

@@ -14,6 +14,7 @@ from typing import Any
 from simulator import recordings
 from simulator.differences import differences
 from simulator.protocols.manifest import RunComparison
+from simulator.runs import Variant
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.changes import ordered
 from simulator.scenarios.model import Scenario
@@ -28,8 +29,6 @@ from simulator.scenarios.strategies import (
     under,
     with_strategy,
 )
-from simulator.variants import Variant
-from simulator.what_if import Rerun
 from simulator.world import World
 
 __all__ = [
@@ -50,7 +49,12 @@ __all__ = [
 ]
 
 
-def strategy_runs(scenario: Scenario, commands: Sequence[dict[str, Any]] = ()) -> list[Variant]:
+def strategy_runs(
+    scenario: Scenario,
+    commands: Sequence[dict[str, Any]] = (),
+    seed: int | None = None,
+    until_us: int | None = None,
+) -> list[Variant]:
     """The inputs of one run for each strategy, in the order of `STRATEGIES`."""
     return [
         Variant(
@@ -62,6 +66,8 @@ def strategy_runs(scenario: Scenario, commands: Sequence[dict[str, Any]] = ()) -
                 for entry in commands
                 if obeyed(entry["do"], strategy)
             ],
+            seed=seed,
+            until_us=until_us,
         )
         for strategy in STRATEGIES
     ]
@@ -112,15 +118,14 @@ def result(key: str, world: World, noun: str = "strategy") -> dict[str, Any]:
     return {noun: key, **{name: summary[name] for name in kept}, "costs": costs(world)}
 
 
-def column(rerun: Rerun) -> dict[str, Any]:
+def column(variant: Variant, world: World) -> dict[str, Any]:
     """Everything that a page draws of one strategy's finished run.
 
     That is its `result`, and each failover's messages with what was sent between the clusters meanwhile.
     """
-    world = rerun.world
-    outcome = result(rerun.variant.key, world)
+    outcome = result(variant.key, world)
     outcome["followed"] = _declared(world).followed(world)
     outcome["until_us"] = world.now_us
     # with commands given by hand the scenario text is not the whole run
-    outcome["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text
+    outcome["text"] = None if variant.commands else variant.scenario.canonical_text
     return outcome

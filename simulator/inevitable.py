@@ -8,22 +8,23 @@ the later commands apply as in the run. Re-run n from instant t has the seed tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from simulator.counting.wilson import wilson_interval
-from simulator.experiments.figures_run import SETTLING_US, FiguresRun, RunFailed
+from simulator.instants import RunFailed
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
+from simulator.runs import Runs, Slices, Variant, finished
 from simulator.scenarios.changes import CommandLog
-from simulator.scenarios.commands import CommandError
 from simulator.scenarios.draw_commands import ARRIVALS, POISSON, SPREAD_MAX_MILLIONTHS
 from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.model import CommandSpec, Scenario
 from simulator.scenarios.problems import Wrong
-from simulator.system.commanding import execute
 from simulator.system.measured import Failure
+from simulator.world import World
 
 INSTANTS, INSTANTS_MIN, INSTANTS_MAX = 16, 2, 20
 """Instants from which a run is run again: as many as points can be told apart on a phone."""
@@ -47,9 +48,6 @@ PERIOD_OTHERWISE_US = 1_000_000
 """The period in a run in which nothing repeats: one second."""
 
 MEASURES = ("duplicates", "lost")
-
-Work = Generator[Callable[[], Any] | None, Any, None]
-"""Yields None after a slice, or a function that may take long: its result is to be sent back."""
 
 
 def fresh_seed(seed: int, at_us: int, number: int) -> int:
@@ -136,7 +134,7 @@ def instants_before(failure_us: int, period_us: int, periods: int, count: int) -
 
 
 class Reruns:
-    """The run and its re-runs, worked through by `work`.
+    """The run and its re-runs, made by `work`.
 
     `actual` and `failures` are known once the run as it was has ended, `points` grows after that.
     """
@@ -147,7 +145,6 @@ class Reruns:
         self.actual: Outcome | None = None
         self.rows = 0
         self.points: list[Point] = []
-        self.run: FiguresRun | None = None  # the run under way
         self._declared = protocol_of(asked.scenario).measured
         # a recorded command that a re-run refuses is a row there, as one of the scenario is
         given = [CommandSpec(entry["at_us"], entry["do"], _arguments_of(entry)) for entry in asked.commands]
@@ -164,31 +161,32 @@ class Reruns:
         """The number of re-runs that have ended."""
         return sum(len(point.outcomes) for point in self.points)
 
-    def work(self, events: Callable[[], int]) -> Work:
-        """Everything, in slices of about `events()` queue events. Raises Wrong where there is no answer."""
+    def work(self, runs: Runs) -> Slices[None]:
+        """Everything, in slices. Raises Wrong where there is no answer."""
         asked = self.asked
-        self.run = FiguresRun(self._scenario)
-        while self.run.advance(asked.until_us, events()):
-            yield None
-        self.rows = self.run.seq
-        self.actual = yield self._counting(self.run, Outcome(-1, asked.seed))
-        self.failures = yield lambda: self._declared.failures(self.run) if self.run else []
+        as_it_was = Variant("as-it-was", "", self._scenario, [], until_us=asked.until_us)
+        world = yield from runs.run(as_it_was)
+        self.rows = world.seq
+        self.actual = yield lambda: self._counted(world, Outcome(-1, asked.seed))
+        self.failures = yield lambda: self._declared.failures(world)
         instants = self._instants()
         self.points = [Point(at_us) for at_us in instants]
-        base = FiguresRun(self._scenario)
         for point in self.points:
-            self.run = base
-            while base.advance(point.at_us, events()):
-                yield None
-            fork = base.forks(self._scenario)
             for number in range(asked.reruns):
-                yield None
                 outcome = Outcome(number, fresh_seed(asked.seed, point.at_us, number))
                 try:
-                    point.outcomes.append((yield from self._rerun(fork(), point.at_us, outcome, events)))
-                except (RunFailed, CommandError) as error:
+                    rerun = yield from runs.run(self._rerun(point.at_us, number), MEASURES)
+                    point.outcomes.append((yield partial(self._counted, rerun, outcome)))
+                except RunFailed as error:
                     point.outcomes.append(replace(outcome, reason=str(error)))
-        self.run = None
+
+    def _rerun(self, at_us: int, number: int) -> Variant:
+        """The inputs of a re-run, which is the run as it was before its instant."""
+        command = self.asked.draws.command(self.asked.seed, at_us, number)
+        fresh = CommandSpec(at_us, command.pop("do"), command)
+        commands = tuple(sorted((*self._scenario.commands, fresh), key=lambda spec: spec.at_us))
+        scenario = replace(self._scenario, commands=commands)
+        return Variant("", "", scenario, [], until_us=self.asked.until_us, fork_us=at_us - 1)
 
     def _instants(self) -> list[int]:
         asked = self.asked
@@ -217,27 +215,10 @@ class Reruns:
             )
         return instants
 
-    def _rerun(
-        self, run: FiguresRun, at_us: int, outcome: Outcome, events: Callable[[], int]
-    ) -> Generator[Callable[[], Any] | None, Any, Outcome]:
-        self.run, until_us = run, self.asked.until_us
-        asked = self.asked
-        execute(run.runtime, asked.draws.command(asked.seed, at_us, outcome.number))
-        goal_us = min(until_us, max(run.now_us, *(spec.at_us for spec in self._scenario.commands), 0))
-        while True:
-            while run.advance(goal_us, events()):
-                yield None
-            if run.now_us >= until_us or self._declared.settled(run.runtime, MEASURES):
-                return (yield self._counting(run, outcome))
-            goal_us = min(until_us, run.now_us + SETTLING_US)
-
-    def _counting(self, run: FiguresRun, outcome: Outcome) -> Callable[[], Outcome]:
-        def counted() -> Outcome:
-            found = self._declared.of(run)
-            duplicates, lost = (found.get(name) or 0 for name in MEASURES)
-            return replace(outcome, duplicates=duplicates, lost=lost)
-
-        return counted
+    def _counted(self, world: World, outcome: Outcome) -> Outcome:
+        found = self._declared.of(world)
+        duplicates, lost = (found.get(name) or 0 for name in MEASURES)
+        return replace(outcome, duplicates=duplicates, lost=lost)
 
 
 def _check(name: str, value: int, least: int, most: int) -> None:
@@ -247,13 +228,8 @@ def _check(name: str, value: int, least: int, most: int) -> None:
 
 def carried_out(reruns: Reruns) -> Reruns:
     """The re-runs after all of the work, in one call. Raises Wrong."""
-    work, sent = reruns.work(lambda: 1 << 62), None
-    try:
-        while True:
-            asked_for = work.send(sent)
-            sent = asked_for() if asked_for is not None else None
-    except StopIteration:
-        return reruns
+    finished(reruns.work(Runs(figures_only=True)))
+    return reruns
 
 
 def typical(points: Sequence[Point], reruns: int) -> int:

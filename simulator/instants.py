@@ -43,6 +43,10 @@ class CommandResult:
     hint: str | None = None
 
 
+class RunFailed(Exception):
+    """A run of which only figures are wanted cannot be carried out; the text says why."""
+
+
 class Undo:
     """The return to the state at the end of an instant of a branch; -1 is before the first.
 
@@ -139,6 +143,7 @@ class Advancing:
     runtime: System
     scenario: Scenario
     rows_max: int | None
+    figures_only: bool
     applying: Applying | None
     _branch: Branch
     _undo: Undo | None
@@ -198,7 +203,8 @@ class Advancing:
         """World at most about `events` queue events towards `until_us`; True while more is left.
 
         It may stop in the middle of an instant (then not `whole`). `pause` is called before each further
-        instant and can stop the run there.
+        instant and can stop the run there. Raises RunFailed when there are too many rows and only figures are
+        wanted.
         """
         if self._undo is not None:
             return self._go_back(events)
@@ -221,6 +227,11 @@ class Advancing:
 
         Which instant that is depends on the rows alone, not on the slices of the run.
         """
+        if self.figures_only:
+            raise RunFailed(
+                f"it has more than {rows_max:,} rows at {self.now_us / 1e6:.6f} s, the most of a run; "
+                "publish fewer messages, or end it earlier"
+            )
         if self.applying is not None:
             self._undo = self.applying.undo(rows_max)
             self.applying = None
@@ -243,6 +254,8 @@ class Advancing:
             self.advance(self.now_us)
 
     def _after_running(self) -> None:
+        if self.figures_only:
+            return
         if self.runtime.seq == self._branch.trace.length:
             self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
             self._branch.save_if_due(self.runtime)

@@ -2,58 +2,70 @@
 
 Rules: the first variant is the run as it was; the others are described by their differences to it. `answer`
 is the whole result for page and report: a report of a lab takes the outcomes that the page has already. Each
-protocol declares what is changed and compared (`changes.py` and `compared.py` in its folder). A rerun is a
-separate world and changes no other one. Only a setting that an operator could have changed before the run is
-recommended, and only when every variant has run.
+protocol declares what is changed and compared (`changes.py` and `compared.py` in its folder). Only a setting
+that an operator could have changed before the run is recommended, and only when every variant has run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from simulator.protocols.table import protocol_of
-from simulator.scenarios.changes import NO_SETTING
+from simulator.runs import Variant
+from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.changes import NO_SETTING, CommandLog
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import price_of, price_words
-from simulator.variants import Variant, variants
 from simulator.world import World
-
-__all__ = ["Rerun", "Variant", "answer", "beside", "looks", "variants"]
 
 SAME = "no difference"
 """The difference of a change without effect, in words."""
 
 
-class Rerun:
-    """A variant being run, in slices."""
+def variants(
+    scenario: Scenario, commands: CommandLog, seed: int | None = None, until_us: int | None = None
+) -> list[Variant]:
+    """The run as it was, then every change that applies to it, in an order for reading.
 
-    def __init__(self, variant: Variant, seed: int, until_us: int, rows_max: int | None = None) -> None:
-        self.variant, self.until_us = variant, until_us
-        self.world = World(variant.scenario, seed, rows_max, begun=False)
-        for entry in variant.commands:
-            self.world.schedule_logged(entry)
+    Whether a change applies is decided from these inputs, never from the outcome.
+    """
+    found = [Variant("as-it-was", "as it was", scenario, commands, seed=seed, until_us=until_us)]
+    for change in protocol_of(scenario).changes:
+        made = change(scenario, commands)
+        if made is not None:
+            changed = replace(made.scenario, tour=None, pair={})  # they describe the run as it was
+            changed = replace(changed, canonical_text=canonical_text(changed))
+            found.append(
+                Variant(
+                    made.key,
+                    made.name,
+                    changed,
+                    made.commands,
+                    made.settings,
+                    made.no_setting,
+                    seed,
+                    until_us,
+                )
+            )
+    return found
 
-    def step(self, events: int) -> bool:
-        """Run at most about `events` queue events; True while more is left."""
-        return self.world.advance(self.until_us, events)
 
-    def outcome(self) -> dict[str, Any]:
-        """The outcome of the run so far.
+def outcome(variant: Variant, world: World) -> dict[str, Any]:
+    """The outcome of a variant's run so far.
 
-        Returns {"key", "name", "settings", "no_setting", "cases", "digest"}; `cases` are the figures of each
-        failover or group, as in the summary.
-        """
-        cases = protocol_of(self.variant.scenario).compared.cases(self.world)
-        return {
-            "key": self.variant.key,
-            "name": self.variant.name,
-            "settings": [asdict(one) for one in self.variant.settings],
-            "no_setting": self.variant.no_setting,
-            "cases": cases,
-            "digest": self.world.digest(),
-        }
+    Returns {"key", "name", "settings", "no_setting", "cases", "digest"}; `cases` are the figures of each
+    failover or group, as in the summary.
+    """
+    return {
+        "key": variant.key,
+        "name": variant.name,
+        "settings": [asdict(one) for one in variant.settings],
+        "no_setting": variant.no_setting,
+        "cases": protocol_of(variant.scenario).compared.cases(world),
+        "digest": world.digest(),
+    }
 
 
 def looks(scenario: Scenario) -> dict[str, Any]:

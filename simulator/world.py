@@ -9,7 +9,7 @@ events (`advance`, `Seek`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +45,26 @@ class World(Advancing):
     """A run that can be viewed, changed by commands and sought in.
 
     `rows_max` None lifts the row limit (headless runs). With `begun` false its first instant is still to be
-    run, in slices: `advance(0, …)` until it is `whole`.
+    run, in slices: `advance(0, …)` until it is `whole`. With `figures_only` it runs forward only, without
+    checkpoints, and too many rows raise RunFailed: it writes the same rows in less time and memory.
     """
 
     def __init__(
-        self, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True
+        self,
+        scenario: Scenario,
+        seed: int | None = None,
+        rows_max: int | None = ROWS_MAX,
+        begun: bool = True,
+        figures_only: bool = False,
     ) -> None:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.rows_max = rows_max
+        self.figures_only = figures_only
         self.protocol = protocol_of(scenario)
         # the protocol's own subclass of `System`
         self.runtime: Any = self.protocol.build(scenario, self.seed, Trace(vocabulary()))
-        self._branches = [Branch(0, self.runtime)]
+        self._branches = [Branch(0, self.runtime, seekable=not figures_only)]
         self._branch = self._branches[0]
         self._undo: Undo | None = None
         self.applying: Applying | None = None
@@ -228,19 +235,31 @@ class World(Advancing):
     def fork(self) -> World:
         """An independent world at the same instant, with the same past."""
         self._finish_instant()
-        other = World.__new__(World)
-        other.scenario, other.seed, other.rows_max, other.protocol = (
-            self.scenario,
-            self.seed,
-            self.rows_max,
-            self.protocol,
-        )
-        other._counted = other._counted_whole = other._undo = other.applying = None
-        other._branches, other._forecasts_at_failovers, other._forecasts = [], {}, _NO_FORECASTS
-        other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
-        other.runtime.write_to(self.trace, self.seq)
-        other._branch_off(self._branch, None)
-        return other
+        return self.forks()()
+
+    def forks(self) -> Callable[..., World]:
+        """A function whose every call makes a fork at this instant, also after the run has gone on.
+
+        Its argument, if any, is the scenario of the fork, which has been the same up to now.
+        """
+        parent, trace, seq = self._branch, self.trace, self.seq
+        saved = parent.shared.save(self.runtime)
+
+        def made(scenario: Scenario = self.scenario) -> World:
+            other = World.__new__(World)
+            other.scenario = scenario
+            other.seed, other.rows_max, other.protocol = self.seed, self.rows_max, self.protocol
+            other.figures_only = self.figures_only
+            other._counted = other._counted_whole = other._undo = other.applying = None
+            other._branches, other._forecasts_at_failovers, other._forecasts = [], {}, _NO_FORECASTS
+            other._judged_seq = 0
+            other.runtime = parent.shared.load(saved)
+            other.runtime.write_to(trace, seq)
+            other.runtime.scenario = other.scenario
+            other._branch_off(parent, None)
+            return other
+
+        return made
 
     @property
     def present_branch(self) -> Branch:
@@ -262,7 +281,7 @@ class World(Advancing):
         """Begin a branch at the present state, without the later commands by hand of its parent."""
         self.runtime.depart()
         self.runtime.drop(CommandRunner.run_by_hand)
-        branch = Branch(len(self._branches), self.runtime, parent, command)
+        branch = Branch(len(self._branches), self.runtime, parent, command, not self.figures_only)
         branch.command_log = parent.command_log[: self.runtime.command_count]
         self._branches.append(branch)
         self._branch = branch

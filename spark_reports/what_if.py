@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION, Scenario, load_scenario
-from simulator.what_if import Rerun, answer, variants
+from simulator.runs import Runs, finished
+from simulator.what_if import answer, outcome, variants
 
 ROWS_MOST = 1_000_000
 """Most rows of a trace that is run again: about ten seconds per variant."""
@@ -62,12 +63,9 @@ def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, 
 
 def _outcomes(scenario: Scenario, meta: dict[str, Any], go_on: Callable[[], None]) -> list[dict[str, Any]]:
     """Run every variant; only the first where it differs from the trace or has nothing to compare."""
-    outcomes: list[dict[str, Any]] = []
-    for variant in variants(scenario, meta["commands"]):
-        rerun = Rerun(variant, meta["seed"], meta["until_us"])
-        while rerun.step(SLICE_EVENTS):
-            go_on()
-        outcomes.append(rerun.outcome())
-        if outcomes[0]["digest"] != meta["trace_sha256"] or not outcomes[0]["cases"]:
-            break
-    return outcomes
+    listed = variants(scenario, meta["commands"], meta["seed"], meta["until_us"])
+
+    def is_comparable(first: dict[str, Any]) -> bool:
+        return first["digest"] == meta["trace_sha256"] and bool(first["cases"])
+
+    return finished(Runs(lambda: SLICE_EVENTS).each(listed, outcome, is_comparable), go_on)

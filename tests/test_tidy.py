@@ -124,9 +124,9 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "checks": ("checks", "protocols", "scenarios", "trace"),
     "story": ("story", "counting", "trace"),
     "views": ("views", "system", "protocols"),
-    "tours": ("tours", "scenarios", "trace", "variants", "what_if", "world", "protocols"),
+    "tours": ("tours", "scenarios", "trace", "runs", "what_if", "world", "protocols"),
     "experiments": (
-        *("experiments", "world", "branch", "checks", "protocols"),
+        *("experiments", "runs", "instants", "world", "branch", "checks", "protocols"),
         *("scenarios", "system", "counting", "kernel", "trace"),
     ),
 }
@@ -146,6 +146,7 @@ PYTHON_API = (
     "simulator",
     "simulator.headless",
     "simulator.recordings",
+    "simulator.runs",
     "simulator.what_if",
     "simulator.inevitable",
     "simulator.tours",

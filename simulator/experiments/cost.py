@@ -13,13 +13,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from simulator.experiments.experiment import Experiment, Point
-from simulator.experiments.figures_run import SETTLING_US, FiguresRun, RunFailed
 from simulator.experiments.phase import first_fault_us, moved_without_text
 from simulator.experiments.runs import batches, run_batch
+from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of
+from simulator.runs import SETTLING_US
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.model import Scenario
 from simulator.system.measured import Load, Measure
+from simulator.world import World
 
 PHASES_MEASURED = 4
 """Phases of the longer one of two measured batches; what they add to one phase is the cost of a phase."""
@@ -160,8 +162,8 @@ def _extrapolated(
     early_us = _early_us(scenario)
     if fault_us > early_us and all(spec.at_us >= fault_us for spec in scenario.commands):
         earlier_us = fault_us - early_us
-    run, began_s = FiguresRun(moved_without_text(scenario, -earlier_us)), clock()
-    run.rows_max = ROWS_MEASURED
+    early, began_s = moved_without_text(scenario, -earlier_us), clock()
+    run = World(early, rows_max=ROWS_MEASURED, begun=False, figures_only=True)
     last_us = end_us - earlier_us
     before, before_us, _last = _followed(run, fault_us - earlier_us, clock, run_s / 2)
     after, after_us, last = _followed(run, last_us, clock, max(run_s / 2, run_s - (clock() - began_s)))
@@ -184,7 +186,7 @@ def _early_us(scenario: Scenario) -> int:
     return max(EARLY_US, min(2_000_000, round(EARLY_MESSAGES / load.rate * 1e6)))
 
 
-def _followed(run: FiguresRun, until_us: int, clock: Clock, most_s: float) -> tuple[Cost, int, Cost]:
+def _followed(run: World, until_us: int, clock: Clock, most_s: float) -> tuple[Cost, int, Cost]:
     """The cost of the run's next part, the simulated time of it, and the cost of a us in its last span."""
     began_s, from_us, rows, span_us = clock(), run.now_us, run.seq, FIRST_SPAN_US
     last = Cost(0, 0)

@@ -16,11 +16,13 @@ from typing import Any
 from simulator.checks.checks import Checks
 from simulator.checks.violation import Violation
 from simulator.experiments.experiment import Experiment, Point
-from simulator.experiments.figures_run import FiguresRun, RunFailed
 from simulator.experiments.phase import first_fault_us, moved, moved_without_text
+from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of
+from simulator.runs import Runs, Variant, finished
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError
+from simulator.world import World
 
 FINISHED, FAILED = "finished", "failed"
 LONGEST_REASON = 500
@@ -73,13 +75,12 @@ def run_batch(experiment: Experiment, batch: Batch) -> Iterator[Row]:
         for phase in batch.phases:
             yield _failed({"run": batch.first_run + phase, **blank, "phase_us": None}, error)
         return
-    prefix, names = Prefix(scenario), [measure.name for measure in experiment.measures]
+    runs, names = Runs(figures_only=True), [measure.name for measure in experiment.measures]
     found: dict[int, Row] = {}
     for phase in sorted(batch.phases, key=offsets_us.__getitem__):
         row = {"run": batch.first_run + phase, **blank, "phase_us": offsets_us[phase]}
         try:
-            run = prefix.fork_at(offsets_us[phase])
-            run.finish(names)
+            run = finished(runs.run(later(scenario, offsets_us[phase]), names))
             found[phase] = {
                 **row,
                 "status": FINISHED,
@@ -98,14 +99,13 @@ def replayed(experiment: Experiment, row: Row) -> Scenario:
     return moved(scenario, row["phase_us"] or 0)
 
 
-def made_again(experiment: Experiment, row: Row) -> FiguresRun:
+def made_again(experiment: Experiment, row: Row) -> World:
     """One run made again, to where its figures are final; `trace` has its rows. Raises RunFailed."""
-    run = FiguresRun(replayed(experiment, row))
-    run.finish([measure.name for measure in experiment.measures])
-    return run
+    variant = Variant("again", "run again", replayed(experiment, row), [])
+    return finished(Runs(figures_only=True).run(variant, [measure.name for measure in experiment.measures]))
 
 
-def checked_rows(run: FiguresRun) -> tuple[tuple[str, ...], list[Violation]]:
+def checked_rows(run: World) -> tuple[tuple[str, ...], list[Violation]]:
     """The claims that are checked in a run, and the violations in its rows."""
     checks = Checks(run.scenario)
     return checks.claims, checks.read(run.trace)
@@ -122,39 +122,39 @@ def expected(experiment: Experiment, row: Row) -> dict[str, tuple[int, int]] | N
     return protocol_of(scenario).measured.expected(moved_without_text(scenario, row["phase_us"] or 0))
 
 
-def _figures(run: FiguresRun, names: Sequence[str]) -> Row:
+def _figures(run: World, names: Sequence[str]) -> Row:
     """What is measured in a run. Raises RunFailed when nothing happened that could be measured."""
-    if (why := run.without_failure()) is not None:
+    if (why := _without_failure(run)) is not None:
         raise RunFailed(why)
-    causes = json.dumps(run.causes(), separators=(",", ":"))
-    return {"causes": causes, "delivering": run.delivering(), **run.measured(names)}
+    declared = run.protocol.measured
+    causes = {name: count for name, count in declared.causes(run).items() if count}
+    found = declared.of(run)
+    return {
+        "causes": json.dumps(causes, separators=(",", ":")),
+        "delivering": declared.delivering(run),
+        **{name: found[name] for name in names},
+    }
 
 
-class Prefix:
-    """A run up to its first fault, from which runs with later and later faults go on."""
+def _without_failure(run: World) -> str | None:
+    """Why no failover of the scenario took place; None if one did, or if it has none."""
+    moves = [spec for spec in run.scenario.commands if spec.do.endswith(".fail-over")]
+    if not moves or run.protocol.measured.failures(run):
+        return None
+    refused = [one["error"] for one in run.runtime.command_results if not one["ok"]]
+    if refused:
+        return f"the failover is refused at its instant: {refused[0]}"
+    return "the run ends before the consumers move; let it run for longer"
 
-    def __init__(self, scenario: Scenario) -> None:
-        self._scenario = scenario
-        self._from_us = first_fault_us(scenario)
-        self._run: FiguresRun | None = None
 
-    def fork_at(self, offset_us: int) -> FiguresRun:
-        """The run with the faults so much later, at the instant of the first of them.
+def later(scenario: Scenario, offset_us: int) -> Variant:
+    """The run with its faults so much later, which shares what comes before with runs of other offsets.
 
-        Offsets have to be given in ascending order.
-        """
-        from_us, scenario = self._from_us, moved_without_text(self._scenario, offset_us)
-        if not from_us:  # no fault, or one at instant 0, before which nothing can be shared
-            run = FiguresRun(scenario)
-        else:
-            first_us = from_us + offset_us
-            if self._run is None:
-                earlier = tuple(spec for spec in scenario.commands if spec.at_us < from_us)
-                self._run = FiguresRun(replace(self._scenario, commands=earlier))
-            self._run.run(first_us - 1)
-            run = self._run.fork(scenario)
-            run.schedule([spec for spec in scenario.commands if spec.at_us >= first_us])
-        return run
+    No fault, or one at instant 0: there is nothing to share.
+    """
+    from_us = first_fault_us(scenario)
+    fork_us = from_us + offset_us - 1 if from_us else None
+    return Variant("later", "", moved_without_text(scenario, offset_us), [], fork_us=fork_us)
 
 
 def _failed(row: Row, error: Exception) -> Row:

@@ -8,13 +8,16 @@ has changed nothing. Arguments are normalised by `simulator.scenarios.commands`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import COMMAND_RANK
 from simulator.scenarios.commands import CommandError
 from simulator.system.system import System
 from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.scenarios.model import CommandSpec
 
 Begin = Callable[..., int]
 """The function `begin`, called with the fields of the answer beside "ok", if any.
@@ -67,10 +70,15 @@ def schedule_command(system: System, at_us: int, command: dict, by_hand: bool = 
     system.schedule(at_us, COMMAND_RANK, runner.run_by_hand if by_hand else runner.run, command)
 
 
+def schedule_commands(system: System, commands: Iterable[CommandSpec]) -> None:
+    """Put commands of a scenario on the calendar, in the order of their instants."""
+    for command in sorted(commands, key=lambda command: command.at_us):
+        schedule_command(system, command.at_us, {"do": command.do, **command.arguments})
+
+
 def schedule_planned(system: System) -> None:
     """Put the scenario's commands on the calendar, as the last step of building a system."""
-    for command in sorted(system.scenario.commands, key=lambda command: command.at_us):
-        schedule_command(system, command.at_us, {"do": command.do, **command.arguments})
+    schedule_commands(system, system.scenario.commands)
 
 
 def _result(system: System, command: dict, error: CommandError | None) -> dict:

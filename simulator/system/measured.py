@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.counting.results import CountedRun
+    from simulator.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,7 @@ class Load:
         return sum(flow.messages(until_us) for flow in self.flows)
 
 
-class MeasuredRun(Protocol):
-    """The part of a run that measures read; `runtime` is the protocol's own `System`."""
-
-    runtime: Any
-
-    def counted(self) -> CountedRun:
-        """The results of counting up to now."""
-        ...
-
-
-def _nothing(run: MeasuredRun) -> dict[str, int | None]:
+def _nothing(run: World) -> dict[str, int | None]:
     return {}
 
 
@@ -97,15 +87,15 @@ def _never(system: Any, measures: Sequence[str]) -> bool:
     return False
 
 
-def _no_failures(run: MeasuredRun) -> list[Failure]:
+def _no_failures(run: World) -> list[Failure]:
     return []
 
 
-def _no_causes(run: MeasuredRun) -> dict[str, int]:
+def _no_causes(run: World) -> dict[str, int]:
     return {}
 
 
-def _none_delivering(run: MeasuredRun) -> int:
+def _none_delivering(run: World) -> int:
     return 0
 
 
@@ -159,15 +149,15 @@ class Measured:
     """
 
     measures: tuple[Measure, ...] = ()
-    of: Callable[[MeasuredRun], dict[str, int | None]] = _nothing
+    of: Callable[[World], dict[str, int | None]] = _nothing
     period_us: Callable[[Any], int | None] = _no_period
     faults: Mapping[str, str] = field(default_factory=dict)
     settled: Callable[[Any, Sequence[str]], bool] = _never
     expected: Callable[[Any], dict[str, tuple[int, int]] | None] = _unknown
     late: Callable[[Any], tuple[str, ...]] = _none_late
-    failures: Callable[[MeasuredRun], list[Failure]] = _no_failures
-    causes: Callable[[MeasuredRun], dict[str, int]] = _no_causes
-    delivering: Callable[[MeasuredRun], int] = _none_delivering
+    failures: Callable[[World], list[Failure]] = _no_failures
+    causes: Callable[[World], dict[str, int]] = _no_causes
+    delivering: Callable[[World], int] = _none_delivering
     load: Callable[[Any], Load | None] = _no_load
     assumed: Callable[[Any], list[str]] = _nothing_assumed
     uncounted: Callable[[Any], str] = _counted

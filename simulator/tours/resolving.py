@@ -10,13 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from simulator.protocols.table import protocol_of
+from simulator.runs import Variant
 from simulator.scenarios.model import Scenario, Tour, TourCondition, TourStep
 from simulator.scenarios.names import MESSAGE
 from simulator.tours.filling import Figures, TourError
 from simulator.tours.terms import terms_in
 from simulator.trace.trace import Trace
-from simulator.variants import Variant
-from simulator.what_if import Rerun
 from simulator.world import World
 
 SLOW_US = 500_000
@@ -51,19 +50,19 @@ class ResolvedStep:
     ask: dict[str, Any] | None
 
 
-def tour_run(scenario: Scenario) -> Variant:
+def tour_run(scenario: Scenario, seed: int) -> Variant:
     """The inputs of the run that a tour shows: the scenario without commands by hand."""
-    return Variant("tour", scenario.title, scenario, [])
+    return Variant("tour", scenario.title, scenario, [], seed=seed)
 
 
-def tour_answer(rerun: Rerun) -> dict[str, Any]:
+def tour_answer(variant: Variant, world: World) -> dict[str, Any]:
     """The resolved tour of a finished run as a page receives it; `words` says why there is none."""
-    tour = rerun.variant.scenario.tour
+    tour = variant.scenario.tour
     assert tour is not None, "only scenarios with a tour are run for it"
-    if rerun.world.limit_reached:
-        return {"steps": [], "words": rerun.world.limit_reached}
+    if world.limit_reached:
+        return {"steps": [], "words": world.limit_reached}
     try:
-        steps = resolve(rerun.world, tour)
+        steps = resolve(world, tour)
     except TourError as error:
         return {"steps": [], "words": str(error)}
     return {"steps": [asdict(step) for step in steps], "words": ""}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from simulator import World
 from simulator.experiments import batches, expected, read_experiment_text, run_batch
-from simulator.experiments.figures_run import FiguresRun
 from simulator.protocols.pulsar.what_if import closed_form
 from simulator.scenarios.loader import load_scenario_text
 
@@ -71,9 +71,9 @@ def test_an_ack_that_is_due_at_the_end_of_its_group_gives_a_range():
     text = text.replace("processing: 2ms", "processing: 30ms").replace("at: 5s", "at: 4200ms")
     scenario = load_scenario_text(text)
     assert closed_form.expected(scenario) == {"duplicates": (5, 30)}
-    run = FiguresRun(scenario)
-    run.finish(["duplicates"])
-    assert run.measured(["duplicates"])["duplicates"] in (5, 30)
+    run = World.from_scenario(scenario)
+    run.run()
+    assert run.protocol.measured.of(run)["duplicates"] in (5, 30)
 
 
 @pytest.mark.parametrize(

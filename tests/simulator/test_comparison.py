@@ -13,23 +13,18 @@ import pytest
 from simulator import World, load_scenario, load_scenario_text
 from simulator.comparison import STRATEGIES, column, costs, strategy_named, strategy_runs, under
 from simulator.headless import EXIT_BAD_INPUT, compare, simulate
+from simulator.runs import Runs, Variant, finished
 from simulator.scenarios.problems import ScenarioError
-from simulator.what_if import Rerun
 
 HOLE, PERIOD = "strategies-delayed-message", "strategies-between-snapshots"
 LOCAL, SNAPSHOTS, SYNC = (strategy.name for strategy in STRATEGIES)
 
 
-def finished(name: str, strategy: str, commands=()) -> Rerun:
+def ran(name: str, strategy: str, commands=()) -> tuple[Variant, World]:
+    """A variant, and its world at its end."""
     scenario = load_scenario(name)
-    rerun = Rerun(
-        next(made for made in strategy_runs(scenario, list(commands)) if made.key == strategy),
-        scenario.seed,
-        scenario.until_us,
-    )
-    while rerun.step(100_000):
-        pass
-    return rerun
+    variant = next(made for made in strategy_runs(scenario, list(commands)) if made.key == strategy)
+    return variant, finished(Runs().run(variant))
 
 
 def test_a_strategy_changes_only_the_settings_of_subscriptions():
@@ -140,15 +135,15 @@ def test_a_compare_block_is_read_like_expectations():
 
 
 def test_replication_costs_by_strategy():
-    assert costs(finished(PERIOD, LOCAL).world) == {
+    assert costs(ran(PERIOD, LOCAL)[1]) == {
         "marker_entries": 0,
         "marker_bytes": 0,
         "requests": 0,
         "request_bytes": 0,
     }
-    told = costs(finished(PERIOD, SYNC).world)
+    told = costs(ran(PERIOD, SYNC)[1])
     assert (told["requests"], told["request_bytes"], told["marker_entries"]) == (1, 64, 0)
-    assert costs(finished(PERIOD, SNAPSHOTS).world)["marker_entries"] > 10
+    assert costs(ran(PERIOD, SNAPSHOTS)[1])["marker_entries"] > 10
 
 
 def test_a_migration_carries_progress_over_by_the_compared_strategy():
@@ -167,7 +162,7 @@ def test_a_migration_carries_progress_over_by_the_compared_strategy():
         SNAPSHOTS: ("snapshots", "none", False),
         SYNC: ("acknowledgement-sync", "none", False),
     }
-    told = {name: finished("tenant-moves", name).world.summary() for name in made}
+    told = {name: ran("tenant-moves", name)[1].summary() for name in made}
     assert told[SYNC]["failovers"][0]["duplicates"] == 31 < told[LOCAL]["failovers"][0]["duplicates"]
     assert told[SYNC]["ack_sync"]["billing"]["green"]["filtered"] == 459 and told[LOCAL]["ack_sync"] == {}
 
@@ -185,7 +180,7 @@ def test_a_failover_that_happens_under_some_strategies_only_is_reported_as_such(
 
 
 def messages(name: str, strategy: str) -> dict:
-    told = column(finished(name, strategy))
+    told = column(*ran(name, strategy))
     assert told["followed"][0]["messages"]["producer"]
     return told["followed"][0]["messages"]
 
@@ -193,8 +188,8 @@ def messages(name: str, strategy: str) -> dict:
 @pytest.mark.parametrize("name", [HOLE, PERIOD, "strategies-backlog"])
 @pytest.mark.parametrize("strategy", [LOCAL, SNAPSHOTS, SYNC])
 def test_the_diagram_agrees_with_the_counts(name, strategy):
-    rerun = finished(name, strategy)
-    told, counted = column(rerun), rerun.world.summary()["failovers"][0]
+    variant, world = ran(name, strategy)
+    told, counted = column(variant, world), world.summary()["failovers"][0]
     shown = told["followed"][0]["messages"]
     assert shown["delivery"].count("duplicate") == counted["duplicates"]
     assert shown["delivery"].count("redelivered") == counted["redeliveries"]
@@ -228,10 +223,10 @@ def test_a_message_is_a_duplicate_unless_its_ack_was_at_the_target_before_the_mo
 )
 @pytest.mark.parametrize("strategy", [LOCAL, SNAPSHOTS, SYNC])
 def test_forecast_duplicates_of_the_diagram_are_those_of_the_engine(name, strategy):
-    rerun = finished(name, strategy)
-    followed = column(rerun)["followed"][0]
+    variant, world = ran(name, strategy)
+    followed = column(variant, world)["followed"][0]
     shown, subscription = followed["messages"], followed["subscription"]
-    world, compared = World(rerun.variant.scenario, rerun.world.seed), 0
+    world, compared = World(variant.scenario, world.seed), 0
     for step in range(1, 41):
         world.run(at_us := followed["at_us"] * step // 41)
         forecast = world.forecast(subscription).get(followed["to"])
@@ -265,7 +260,7 @@ def test_instants_of_one_message():
 
 
 def test_requests_and_markers_that_travelled_between_the_clusters():
-    passages = column(finished(HOLE, SYNC))["followed"][0]["passages"]
+    passages = column(*ran(HOLE, SYNC))["followed"][0]["passages"]
     first = passages[0]
     assert first == {
         "kind": "request",
@@ -274,20 +269,20 @@ def test_requests_and_markers_that_travelled_between_the_clusters():
         "arrived_us": 1_040_000,
         "lost": False,
     }
-    kinds = {passage["kind"] for passage in column(finished(HOLE, SNAPSHOTS))["followed"][0]["passages"]}
+    kinds = {passage["kind"] for passage in column(*ran(HOLE, SNAPSHOTS))["followed"][0]["passages"]}
     assert kinds == {"snapshot_request", "snapshot_response", "subscription_update"}
 
 
 def test_a_run_with_more_messages_than_a_diagram_takes_is_not_drawn(monkeypatch):
     monkeypatch.setattr("simulator.protocols.pulsar.views.strategies.MESSAGES_MOST", 79)
-    assert column(finished(HOLE, SYNC))["followed"][0]["messages"] is None
+    assert column(*ran(HOLE, SYNC))["followed"][0]["messages"] is None
     monkeypatch.setattr("simulator.protocols.pulsar.views.strategies.PASSAGES_MOST", 3)
-    assert len(column(finished(HOLE, SYNC))["followed"][0]["passages"]) == 3
+    assert len(column(*ran(HOLE, SYNC))["followed"][0]["passages"]) == 3
 
 
 def test_live_commands_are_part_of_every_compared_run():
     crash = [{"at_us": 3_000_000, "number": 0, "do": "link.cut", "link": "blue -> green"}]
     for strategy in (LOCAL, SNAPSHOTS, SYNC):
-        rerun = finished(HOLE, strategy, crash)
-        assert rerun.world.trace.rows(types=["link.cut"])
-        assert column(rerun)["text"] is None, "the scenario alone is not the whole run"
+        variant, world = ran(HOLE, strategy, crash)
+        assert world.trace.rows(types=["link.cut"])
+        assert column(variant, world)["text"] is None, "the scenario alone is not the whole run"

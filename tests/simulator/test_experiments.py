@@ -22,7 +22,8 @@ from simulator.experiments import (
     replayed,
     run_batch,
 )
-from simulator.experiments.runs import Prefix
+from simulator.experiments.runs import later
+from simulator.runs import Runs, Variant, finished
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.problems import Problem
 from tests.examples import examples
@@ -183,11 +184,12 @@ def assert_equals_whole_runs(experiment: Experiment) -> None:
 
 def prefix_digest(experiment: Experiment, row: dict) -> str:
     """The digest of a run that goes on from a fork at a later fault, after another fork."""
-    prefix = Prefix(experiment.scenario_at(experiment.points[row["point"]], row["seed"]))
-    prefix.fork_at(row["phase_us"] // 2)
-    run = prefix.fork_at(row["phase_us"])
-    run.run(run.scenario.until_us)
-    return run.trace.digest()
+    scenario, runs = (
+        experiment.scenario_at(experiment.points[row["point"]], row["seed"]),
+        Runs(figures_only=True),
+    )
+    finished(runs.run(later(scenario, row["phase_us"] // 2)))
+    return finished(runs.run(later(scenario, row["phase_us"]))).digest()
 
 
 def summed(summary: dict, names: dict) -> dict:
@@ -225,14 +227,13 @@ def test_any_offsets_give_the_bytes_of_the_whole_run(offsets: list[int], name: s
     from simulator.experiments.phase import moved
 
     scenario = load_scenario(name)
-    prefix = Prefix(scenario)
+    runs = Runs(figures_only=True)
     for offset_us in sorted(offsets):
-        run = prefix.fork_at(offset_us)
-        run.run(run.scenario.until_us)
+        run = finished(runs.run(later(scenario, offset_us)))
         world = World.from_scenario(moved(scenario, offset_us))
         world.run()
         assert run.trace.digest() == world.digest()
-        assert run.measured([*world.protocol.measured.of(world)]) == world.protocol.measured.of(world)
+        assert run.protocol.measured.of(run) == world.protocol.measured.of(world)
 
 
 def test_the_same_rows_in_another_process_with_another_hash_seed():
@@ -257,14 +258,16 @@ def test_the_same_rows_in_another_process_with_another_hash_seed():
 def test_a_failed_run_is_a_row_with_its_reason_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch):
     experiment = read("phases: 3")
     whole = rows_of(experiment)
-    fork_at = Prefix.fork_at
+    begin = Runs._begin
+    last_us = sorted(row["phase_us"] for row in whole)
+    ends = [later(experiment.scenario_at(experiment.points[0], 1), at_us).end_us for at_us in last_us]
 
-    def broken(self: Prefix, offset_us: int):
-        if offset_us == whole[1]["phase_us"]:
+    def broken(self: Runs, variant: Variant):
+        if variant.end_us == ends[last_us.index(whole[1]["phase_us"])]:
             raise ZeroDivisionError("planted")
-        return fork_at(self, offset_us)
+        return begin(self, variant)
 
-    monkeypatch.setattr(Prefix, "fork_at", broken)
+    monkeypatch.setattr(Runs, "_begin", broken)
     rows = rows_of(experiment)
     assert [rows[0], rows[2]] == [whole[0], whole[2]]
     assert (rows[1]["status"], rows[1]["rows"], rows[1]["seed"]) == ("failed", 0, 1)
@@ -272,7 +275,7 @@ def test_a_failed_run_is_a_row_with_its_reason_and_the_others_go_on(monkeypatch:
 
 
 def test_a_fork_at_too_many_rows_fails_with_the_limit(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("simulator.experiments.figures_run.FiguresRun.rows_max", 100)
+    monkeypatch.setattr(Runs.__init__, "__defaults__", (*Runs.__init__.__defaults__[:1], 100, False))
     rows = rows_of(read("phases: 2"))
     assert {row["status"] for row in rows} == {"failed"}
     assert rows[0]["reason"].startswith("it has more than 100 rows at ")

@@ -17,8 +17,9 @@ from simulator.experiments import (
     read_experiment_text,
     run_batch,
 )
-from simulator.experiments.figures_run import FiguresRun
+from simulator.runs import Runs, Variant, finished
 from simulator.set_ups import completed, composed
+from simulator.world import World
 
 TWO_CONSUMERS = """\
 format: 1
@@ -46,16 +47,16 @@ class Rows:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        run = FiguresRun.run
+        advance = World.advance
 
-        def counted(one: FiguresRun, until_us: int) -> None:
+        def counted(one: World, *given: Any) -> bool:
             before = one.seq
             try:
-                run(one, until_us)
+                return advance(one, *given)
             finally:
                 self.count += one.seq - before
 
-        monkeypatch.setattr(FiguresRun, "run", counted)
+        monkeypatch.setattr(World, "advance", counted)
 
     def __call__(self) -> float:
         return self.count / 10_000
@@ -102,7 +103,7 @@ def test_measuring_is_bounded_and_a_long_run_is_extrapolated(monkeypatch: pytest
     with clock.measuring() as spent_s:
         estimated_s = cost_of(experiment, clock, 2.0).core_s
     assert spent_s[0] < 4.0
-    short = FiguresRun(load_scenario_text(TWO_CONSUMERS.replace("PARTITIONS", "0")))
+    short = World(load_scenario_text(TWO_CONSUMERS.replace("PARTITIONS", "0")))
     short.run(20_000_000)
     run_s = short.seq / 10_000 * 9_000 / 20
     assert 0.7 < estimated_s / (run_s * experiment.runs) < 1.4
@@ -126,13 +127,13 @@ def test_counting_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Rows(monkeypatch)
     scenario = TWO_CONSUMERS.replace("PARTITIONS", "0").replace("until: 20s", "until: 9000s")
     experiment = read_experiment_text(text(scenario))
-    without_s, counted = cost_of(experiment, clock, 2.0).core_s, FiguresRun.counted
+    without_s, counted = cost_of(experiment, clock, 2.0).core_s, World.counted
 
-    def slowly(one: FiguresRun) -> Any:
+    def slowly(one: World) -> Any:
         clock.count += one.seq  # as long as the run itself
         return counted(one)
 
-    monkeypatch.setattr(FiguresRun, "counted", slowly)
+    monkeypatch.setattr(World, "counted", slowly)
     assert 1.8 < cost_of(experiment, clock, 2.0).core_s / without_s < 2.2
 
 
@@ -148,12 +149,11 @@ def test_late_measures_are_those_that_keep_a_run_from_stopping(
     scenario: Any = load_scenario_text("\n".join([*kept, ""]))
     assert late_measures(scenario) == late
     names = [one.name for one in measures_of(scenario)]
-    without = FiguresRun(scenario)
-    without.finish([name for name in names if name not in late])
+    variant = Variant("", "", scenario, [])
+    without = finished(Runs(figures_only=True).run(variant, [name for name in names if name not in late]))
     assert without.now_us < scenario.until_us / 2
     if late:
-        with_them = FiguresRun(scenario)
-        with_them.finish(names)
+        with_them = finished(Runs(figures_only=True).run(variant, names))
         assert with_them.now_us == scenario.until_us
 
 

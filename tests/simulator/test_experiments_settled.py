@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.experiments.figures_run import FiguresRun
+from simulator import World
 from simulator.protocols.pulsar.what_if import settled
 from simulator.protocols.pulsar.what_if.measured import MEASURED
+from simulator.runs import Runs, Variant, finished
 from simulator.scenarios.loader import load_scenario_text
 from tests.examples import examples
 from tests.simulator.settling_scenarios import scenarios
@@ -37,17 +38,23 @@ commands:
 ANOTHER = "commands:\n  - {at: %s, do: %s}\n"
 
 
-def run_of(text: str) -> FiguresRun:
-    return FiguresRun(load_scenario_text(text))
+def run_of(text: str, measures: list[str]) -> World:
+    """The run up to where it stops."""
+    variant = Variant("", "", load_scenario_text(text), [])
+    return finished(Runs(figures_only=True).run(variant, measures))
+
+
+def measured(run: World, measures: list[str]) -> dict[str, int | None]:
+    found = MEASURED.of(run)
+    return {name: found[name] for name in measures}
 
 
 def stopped_us(text: str, measures: list[str] = ALL) -> int:
     """Where the run stops; its figures are checked against those of its end."""
-    run = run_of(text)
-    run.finish(measures)
-    at_us, found = run.now_us, run.measured(measures)
+    run = run_of(text, measures)
+    at_us, found = run.now_us, measured(run, measures)
     run.run(run.scenario.until_us)
-    assert run.measured(measures) == found
+    assert measured(run, measures) == found
     return at_us
 
 
@@ -96,9 +103,8 @@ SLOW = TEXT.replace("commands:\n", ANOTHER % ("2s", "link.slow, link: a -> b, la
 
 
 def figure(text: str, measure: str) -> int | None:
-    run = run_of(text)
-    run.finish([name for name in ALL if name != "stranded_missing"])  # which waits for arrivals by itself
-    return run.measured([measure])[measure]
+    waited = [name for name in ALL if name != "stranded_missing"]  # which waits for arrivals by itself
+    return measured(run_of(text, waited), [measure])[measure]
 
 
 def test_messages_on_a_slow_link_are_waited_for(monkeypatch: pytest.MonkeyPatch):

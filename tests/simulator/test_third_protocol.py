@@ -13,12 +13,13 @@ from simulator.checks.checks import Checks
 from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import PROTOCOLS
+from simulator.runs import Runs, finished
 from simulator.scenarios import ScenarioError, broken_expectations, load_scenario_text
 from simulator.scenarios.json_schema import scenario_schema
 from simulator.system.measured import Measured
 from simulator.trace.files import read_trace, write_trace
 from simulator.trace.registry import NULL
-from simulator.what_if import Rerun, beside, looks, variants
+from simulator.what_if import beside, looks, outcome, variants
 from tests.third_protocol import registered
 from tests.third_protocol.manifest import MANIFEST
 
@@ -122,12 +123,7 @@ def test_the_check_reports_a_delivery_that_is_not_in_the_log(monkeypatch: pytest
 
 def test_what_if_variants_of_the_third_protocol():
     scenario = load_scenario_text(TEXT)
-    outcomes = []
-    for variant in variants(scenario, []):
-        rerun = Rerun(variant, scenario.seed, UNTIL_US)
-        while rerun.step(1_000):
-            pass
-        outcomes.append(rerun.outcome())
+    outcomes = finished(Runs().each(variants(scenario, [], until_us=UNTIL_US), outcome))
     assert looks(scenario)["noun"] == "server"
     real, prompt = beside(scenario, outcomes)
     assert (real["cases"][0]["figures"], prompt["cases"][0]["figures"]) == (

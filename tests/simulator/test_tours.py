@@ -10,7 +10,7 @@ from simulator.scenarios import limits
 from simulator.tours import TourError, resolve
 from simulator.tours.filling import duration
 from simulator.tours.terms import terms_in
-from simulator.variants import variants
+from simulator.what_if import variants
 
 HEAD = """\
 format: 1

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from simulator import World, load_scenario, load_scenario_text, scenario_names
+from simulator import World, load_scenario, load_scenario_text, scenario_names, what_if
+from simulator.runs import Runs, finished
 from simulator.scenarios.changes import NO_SETTING
-from simulator.what_if import Rerun, answer, beside, variants
+from simulator.what_if import answer, beside, variants
 
 
-def outcome(variant, until_us=None):
-    rerun = Rerun(variant, variant.scenario.seed, until_us or variant.scenario.until_us)
-    while rerun.step(500):
-        pass
-    return rerun.outcome()
+def outcome(variant, until_us=None, events=500):
+    variant = replace(variant, until_us=until_us)
+    return what_if.outcome(variant, finished(Runs(lambda: events).run(variant)))
 
 
 def by_key(scenario, commands=()):
@@ -135,10 +136,7 @@ def test_a_live_command_is_varied_like_a_planned_one():
 
 def test_a_variant_has_the_same_outcome_however_it_is_cut():
     variant = by_key(load_scenario("region-down"))["period-halved"]
-    whole = Rerun(variant, variant.scenario.seed, variant.scenario.until_us)
-    while whole.step(100_000):
-        pass
-    assert outcome(variant) == whole.outcome()
+    assert outcome(variant) == outcome(variant, events=100_000)
 
 
 @pytest.mark.parametrize(

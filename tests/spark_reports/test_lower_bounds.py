@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from simulator import World
 from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.headless import simulate
-from simulator.what_if import Rerun, answer, lower_bounds, variants
+from simulator.runs import Runs, finished
+from simulator.what_if import answer, lower_bounds, outcome, variants
 from spark_reports.html.what_if import what_if
 from spark_reports.protocols.emqx import downloads
 from spark_reports.protocols.emqx.html import groups
@@ -83,12 +85,7 @@ def test_what_would_have_helped_says_which_figures_of_which_runs_are_lower_bound
     found = variants(scenario, [])[:2]
 
     def answered(until_us: int) -> dict[str, Any]:
-        outcomes = []
-        for variant in found:
-            rerun = Rerun(variant, scenario.seed, until_us)
-            while rerun.step(1_000_000):
-                pass
-            outcomes.append(rerun.outcome())
+        outcomes = finished(Runs().each([replace(one, until_us=until_us) for one in found], outcome))
         return answer(scenario, outcomes, done=True)
 
     early, late = answered(4_400_000), answered(12_000_000)
@@ -154,8 +151,6 @@ def test_an_experiments_run_of_a_group_says_that_it_still_delivered() -> None:
 def test_two_runs_of_a_group_on_one_clock_say_which_figures_are_lower_bounds() -> None:
     scenario = World.open("groups-node-crash").scenario
     for until_us, names in ((30_000_000, ["duplicates", "redeliveries"]), (60_000_000, [])):
-        rerun = Rerun(variants(scenario, [])[0], scenario.seed, until_us)
-        while rerun.step(1_000_000):
-            pass
-        [case] = rerun.outcome()["cases"]
+        [found] = finished(Runs().each(variants(scenario, [], until_us=until_us)[:1], outcome))
+        [case] = found["cases"]
         assert lower_bounds(scenario, case) == names

@@ -16,8 +16,9 @@ from pyspark import SparkConf
 
 from script.support.package import make_package
 from simulator import World, load_scenario
+from simulator.runs import Runs, finished
 from simulator.trace.files import TraceFileError, read_meta
-from simulator.what_if import Rerun, answer, variants
+from simulator.what_if import answer, outcome, variants
 from spark_reports import session, what_if
 from spark_reports.html.what_if import what_if as table
 from spark_reports.protocols.pulsar import comparison, curves
@@ -133,14 +134,10 @@ def test_the_report_uses_the_outcomes_that_the_page_has_computed(
 ) -> None:
     meta = read_meta(trace)
     scenario = load_scenario(meta["scenario"])
-    outcomes = []
-    for variant in variants(scenario, meta["commands"]):
-        rerun = Rerun(variant, meta["seed"], meta["until_us"])
-        while rerun.step(20_000):
-            pass
-        outcomes.append(rerun.outcome())
+    listed = variants(scenario, meta["commands"], meta["seed"], meta["until_us"])
+    outcomes = finished(Runs().each(listed, outcome))
     computed, cases = what_if.compare(meta, lambda: None)
-    monkeypatch.setattr(what_if, "Rerun", lambda *_arguments: pytest.fail("it ran again"))
+    monkeypatch.setattr(what_if, "Runs", lambda *_arguments: pytest.fail("it ran again"))
     reused = what_if.compare({**meta, "reruns": outcomes, "rows": what_if.ROWS_MOST + 1}, lambda: None)
     assert reused == (computed, cases)
     monkeypatch.undo()

@@ -15,7 +15,7 @@ from simulator.counting.results import CountedRun
 from simulator.scenarios.changes import Changed, CommandLog, PlacedSetting
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import Case, Compared, Figure, figure_words
-from simulator.system.measured import Measure, Measured, MeasuredRun
+from simulator.system.measured import Measure, Measured
 from simulator.trace.trace import Trace
 from simulator.world import World
 
@@ -118,7 +118,7 @@ COMPARED = Compared(
 )
 
 
-def _measures(run: MeasuredRun) -> dict[str, int | None]:
+def _measures(run: World) -> dict[str, int | None]:
     counted = run.counted().groups.values()
     return {
         "duplicates": sum(one.duplicates for one in counted),

@@ -165,6 +165,6 @@ async def test_only_the_newest_comparisons_are_kept(hub: Any, monkeypatch: pytes
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_internal_error_in_a_run_is_reported(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("visualizer.labs.reruns.Rerun.step", lambda self, events: 1 // 0)
+    monkeypatch.setattr("simulator.runs.Runs._go", lambda self, world, until_us: 1 // 0)
     told = await columns(f"/compare/{PERIOD}/columns.json?seed=3")
     assert told["state"] == "failed" and "ZeroDivisionError" in told["words"]

@@ -133,7 +133,9 @@ def test_a_study_that_nobody_asks_for_ends_by_itself():
     ended: list[Study] = []
     scenario = load_scenario("strategies-backlog")  # more than the four slices that run here
     study = Study("one", Asked(scenario, 1, [], scenario.until_us), ended.append)
-    assert study.turn(100.0) and study.turn(100.0 + UNASKED_S)
+    assert study.turn(100.0)
+    study.resumed(World(scenario, 1, begun=False, figures_only=True))  # which a thread makes
+    assert study.turn(100.0 + UNASKED_S)
     study.requested = True
     assert study.turn(100.1 + UNASKED_S) and study.turn(100.0 + 2 * UNASKED_S)
     assert not study.turn(100.2 + 2 * UNASKED_S)

@@ -61,7 +61,7 @@ async def test_a_report_uses_the_runs_of_the_page(hub, made, tmp_path, monkeypat
     assert shown["state"] == "done" and shown["of"] > 1, shown
     report = await asked_report(lab_id, token)
     assert len(report.reruns) == shown["of"]
-    monkeypatch.setattr(what_if, "Rerun", None)
+    monkeypatch.setattr(what_if, "Runs", None)
     found = await sync_to_async(compared)(report, tmp_path)
     assert found["same_bytes"] is True and found["order"] == shown["order"]
     other = await asked_report(lab_id, token, until_us=report.until_us - 1)

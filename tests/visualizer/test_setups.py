@@ -30,11 +30,11 @@ from simulator.experiments import (
     replayed,
     run_batch,
 )
-from simulator.experiments.figures_run import SETTLING_US
 from simulator.headless import simulate
+from simulator.runs import SETTLING_US, Runs, finished
 from simulator.scenarios.editing import builtin_text
 from simulator.set_ups import FORMS, completed, composed
-from simulator.what_if import Rerun, answer, variants
+from simulator.what_if import answer, outcome, variants
 from tests.visualizer.pages import Page
 from visualizer.experiments import reading as reading_module
 from visualizer.experiments.models import Experiment
@@ -506,12 +506,7 @@ def test_what_would_have_helped_is_that_of_the_simulator_in_the_worst_run(client
     row = next(row for row in status["results"]["rows"] if row["duplicates"] == values[-1])
     experiment = read_experiment_text(Experiment.objects.get().text)
     scenario = replayed(experiment, row)
-    outcomes = []
-    for variant in variants(scenario, []):
-        rerun = Rerun(variant, row["seed"], found["until_us"])
-        while rerun.step(1_000_000):
-            pass
-        outcomes.append(rerun.outcome())
+    outcomes = finished(Runs().each(variants(scenario, [], row["seed"], found["until_us"]), outcome))
     expected = json.loads(json.dumps(answer(scenario, outcomes, done=True)))
     assert {name: found[name] for name in expected} == expected
     assert (found["seed"], found["failed"]) == (row["seed"], [])

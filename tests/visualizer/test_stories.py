@@ -151,7 +151,7 @@ async def test_the_lab_continues_playing_while_the_variants_run(page_of_lab, ask
 async def test_an_internal_error_in_a_variant_is_reported_and_the_lab_continues(
     page_of_lab, ask, monkeypatch
 ):
-    monkeypatch.setattr("visualizer.labs.reruns.Rerun.step", lambda self, events: 1 // 0)
+    monkeypatch.setattr("simulator.runs.Runs._go", lambda self, world, until_us: 1 // 0)
     body = await finished(ask)
     assert body["state"] == "failed" and "ZeroDivisionError" in body["words"]
     assert (await page_of_lab.seek(2_000_000))["at_us"] == 2_000_000

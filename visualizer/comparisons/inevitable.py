@@ -18,6 +18,7 @@ from typing import Any
 
 from simulator import ENGINE_VERSION, RuleError, Wrong
 from simulator.inevitable import Asked, Reruns, curve, decided, same_in_all, typical
+from simulator.runs import Runs
 from visualizer.comparisons.rerun_names import rerun_name
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
@@ -47,7 +48,8 @@ class Study(SlicedTask):
         self.requested = True  # since the last turn
         self._requested_s: float | None = None
         self._ended = ended
-        self.begin(_with_threads(self.reruns.work(self.size.take)))
+        self._runs = Runs(self.size.take, figures_only=True)
+        self.begin(_with_threads(self.reruns.work(self._runs)))
 
     # --- turns, called by the pump
 
@@ -87,13 +89,13 @@ class Study(SlicedTask):
     def _end(self, state: str, words: str = "", hint: str = "") -> None:
         self.state, self.words, self.hint = state, words, hint
         self.close()
-        self.reruns.run = None
+        self._runs.world = None
         self._ended(self)
 
     @property
     def world(self) -> Any:
         """The run under way, None between two."""
-        return self.reruns.run
+        return self._runs.world
 
 
 def _with_threads(work: Generator[Callable[[], Any] | None, Any, None]) -> Work:

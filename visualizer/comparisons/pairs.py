@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator import ENGINE_VERSION, Trace
+from simulator import ENGINE_VERSION, Trace, World
 from simulator.comparison import differences
-from simulator.what_if import Rerun, Variant, lower_bounds, variants
+from simulator.runs import Variant
+from simulator.what_if import lower_bounds, outcome, variants
 from visualizer.comparisons.rerun_names import rerun_named
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.setups.reading import read_text
@@ -71,7 +72,7 @@ class Pair:
         """The inputs of each run, in order."""
         return [self.left, self.right]
 
-    def outcome_of(self) -> Callable[[Rerun], dict[str, Any]]:
+    def outcome_of(self) -> Callable[[Variant, World], dict[str, Any]]:
         """The function that computes the outcome of each run, in order."""
         return _Outcomes().of
 
@@ -136,12 +137,11 @@ class _Outcomes:
 
     first: list[Trace] = field(default_factory=list)
 
-    def of(self, rerun: Rerun) -> dict[str, Any]:
-        trace = rerun.world.trace
-        scenario = rerun.world.scenario
-        cases = [{**one, "at_least": lower_bounds(scenario, one)} for one in rerun.outcome()["cases"]]
-        outcome = {"ran": True, "rows": len(trace), "cases": cases}
+    def of(self, variant: Variant, world: World) -> dict[str, Any]:
+        trace, found = world.trace, outcome(variant, world)["cases"]
+        cases = [{**one, "at_least": lower_bounds(world.scenario, one)} for one in found]
+        figures = {"ran": True, "rows": len(trace), "cases": cases}
         if not self.first:
             self.first.append(trace)
-            return outcome
-        return {**outcome, "differences": differences(self.first.pop(), trace)}
+            return figures
+        return {**figures, "differences": differences(self.first.pop(), trace)}

@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator import Wrong
 from simulator.inevitable import Draws, rerun_commands
-from simulator.what_if import Variant
+from simulator.runs import Variant
 
 RERUN = "rerun-"
 

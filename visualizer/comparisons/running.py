@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from simulator import ENGINE_VERSION, ScenarioError
+from simulator import ENGINE_VERSION, ScenarioError, World
 from simulator.comparison import REAL, SIMULATED, STRATEGIES, column, real_and_simulated, strategy_runs
 from simulator.recordings import RecordedFile
-from simulator.what_if import Rerun, Variant
+from simulator.runs import Variant
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
 from visualizer.labs.reruns import Study
@@ -75,7 +75,7 @@ class Source:
     compared = "failovers"
     """Entry of an outcome that is empty when there is nothing to compare."""
 
-    def outcome_of(self) -> Callable[[Rerun], dict[str, Any]]:
+    def outcome_of(self) -> Callable[[Variant, World], dict[str, Any]]:
         """The function that computes a column from its run."""
         return column
 
@@ -120,7 +120,7 @@ class Compared(Protocol):
     def runs(self) -> list[Variant]:
         """The inputs of each run, in order. Raises Refused where there can be none."""
 
-    def outcome_of(self) -> Callable[[Rerun], dict[str, Any]]:
+    def outcome_of(self) -> Callable[[Variant, World], dict[str, Any]]:
         """The function that computes the outcome of each run, in order."""
 
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from simulator import ROWS_MAX, RuleError
+from simulator import ROWS_MAX, RuleError, World
+from simulator.runs import Runs, Variant
 from simulator.tours import tour_answer, tour_run
-from simulator.what_if import Rerun, Variant, variants
+from simulator.what_if import outcome, variants
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
 from visualizer.labs.slices import SliceSize
@@ -55,7 +57,7 @@ class Study:
         until_us: int,
         listed: list[Variant],
         ended: Callable[[Study], None],
-        outcome_of: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
+        outcome_of: Callable[[Variant, World], dict[str, Any]] = outcome,
         compared: str = "cases",
         rows_max: int = ROWS_MAX,
     ) -> None:
@@ -66,64 +68,62 @@ class Study:
         """
         self.lab_id = lab_id
         self._ended = ended
-        self._outcome_of = outcome_of
-        self._compared = compared
-        self._rows_max = rows_max
-        self.seed, self.until_us = seed, until_us
+        self.until_us = until_us
         self.commands = listed[0].commands if listed else []  # of the run as it was
         self.of = len(listed)
-        self.outcomes: list[dict[str, Any]] = []
         self.words = ""
         self.blocked_on: Callable[[], Awaitable[Any]] | None = None
         self.listener = self
         self.asker = ""  # the client address that it counts for
-        self._left = listed
-        self._rerun: Rerun | None = None
-        self._error: Exception | None = None
         self._size = SliceSize()
+        self._runs = Runs(self._size.take, rows_max)
+        inputs = [replace(one, seed=seed, until_us=until_us) for one in listed]
+        # without cases, such as failovers, there is nothing to compare
+        self._work = self._runs.each(inputs, outcome_of, lambda first: first[compared])
+        self._done = False
+        self._answer: Any = None
+        self._error: Exception | None = None
+
+    @property
+    def outcomes(self) -> list[dict[str, Any]]:
+        """The outcomes so far, in the order of the runs."""
+        return self._runs.outcomes
 
     @property
     def state(self) -> str:
         """The state: running, done, or failed (then `words` says why)."""
-        return "failed" if self.words else "done" if not self._left else "running"
+        return "failed" if self.words else "done" if self._done else "running"
 
     @property
     def running(self) -> str:
         """The variant that is being run."""
-        return self._left[0].name if self.state == "running" else ""
+        return self._runs.variant.name if self.state == "running" and self._runs.variant else ""
 
     def turn(self, now_s: float) -> bool:
         """One slice of a run. A world is created, and its outcome computed, in a thread."""
-        if self.blocked_on is not None or not self._left:
+        if self.blocked_on is not None or self.state != "running":
             return False
         if self._error is not None:
             raise self._error
-        if self._rerun is None:
-            self.blocked_on = in_thread(
-                lambda: Rerun(self._left[0], self.seed, self.until_us, self._rows_max)
-            ).begin
-        elif not (rerun := self._rerun).step(self._size.take()):
-            self.blocked_on = in_thread(lambda: self._outcome_of(rerun)).begin
+        answer, self._answer = self._answer, None
+        try:
+            long = self._work.send(answer)
+        except StopIteration:
+            self._done = True
+            self._ended(self)
+            return True
+        self.blocked_on = None if long is None else in_thread(long).begin
         return True
 
     def due_s(self, now_s: float) -> float | None:
-        return None if self.blocked_on is not None or not self._left else now_s
+        return None if self.blocked_on is not None or self.state != "running" else now_s
 
     def took(self, seconds: float) -> None:
         self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
         """Continue with the result of the thread: a variant's world, or the outcome of its run."""
-        self.blocked_on = None
-        if isinstance(answer, Rerun):
-            self._rerun = answer
-            return
-        self._rerun = None
-        self.outcomes.append(answer)
-        # without cases, such as failovers, there is nothing to compare
-        self._left = self._left[1:] if self.outcomes[0][self._compared] else []
-        if not self._left:
-            self._ended(self)
+        self.blocked_on, self._answer = None, answer
 
     def interrupted(self, error: Exception) -> None:
         """Keep the error of the thread, which the next turn raises."""
@@ -136,18 +136,17 @@ class Study:
             return
         logger.error("A run beside a lab stopped on an internal error: %s", self.lab_id, exc_info=error)
         self.blocked_on = None
-        self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[
-            :400
-        ]
+        name = self._runs.variant.name if self._runs.variant else ""
+        self.words = f"Internal error while running {name!r}: {type(error).__name__}: {error}"[:400]
 
     @property
     def world(self) -> Any:
         """The world of the variant that is being run, None between two variants."""
-        return None if self._rerun is None else self._rerun.world
+        return self._runs.world
 
     def refuse(self, words: str) -> None:
         """Mark the study as not run, with the reason."""
-        self.words, self._left = words, []
+        self.words = words
 
 
 class Reruns:
@@ -183,7 +182,7 @@ class Reruns:
         """The run that the lab's tour shows: the scenario as written, started if it is new."""
         if TOUR not in self._studies:
             self._admit(self.asker)
-            listed = [tour_run(world.scenario)]
+            listed = [tour_run(world.scenario, world.seed)]
             until_us = world.scenario.until_us
             name = f"{self._lab_id}, tour {next(self._numbers)}"
             self._keep(

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simulator import load_scenario
+from simulator import World, load_scenario
 from simulator.comparison import STRATEGIES, strategy_runs
 from simulator.headless import trace_meta
+from simulator.runs import Runs, Variant, finished
 from simulator.trace.files import write_trace
-from simulator.what_if import Rerun
 from spark_reports.read import TraceInput, find_traces
 from spark_reports.what_if import ROWS_MOST, SLICE_EVENTS, is_recorded
 
@@ -33,14 +33,15 @@ def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> 
     """Run the scenario under each strategy and write the traces. Their run numbers follow the report's."""
     meta = entry.meta
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
-    for variant in strategy_runs(load_scenario(meta["scenario"]), meta["commands"]):
-        rerun = Rerun(variant, meta["seed"], meta["until_us"])
-        while rerun.step(SLICE_EVENTS):
-            go_on()
+
+    def written(variant: Variant, world: World) -> Path:
         path = folder / f"{variant.key}.parquet"
-        write_trace(path, rerun.world.trace, trace_meta(rerun.world))
-        made.append(path)
+        write_trace(path, world.trace, trace_meta(world))
+        return path
+
+    scenario = load_scenario(meta["scenario"])
+    listed = strategy_runs(scenario, meta["commands"], meta["seed"], meta["until_us"])
+    made = finished(Runs(lambda: SLICE_EVENTS).each(listed, written), go_on)
     return [TraceInput(entry.run + 1 + found.run, found.path, found.meta) for found in find_traces(made)]
 
 

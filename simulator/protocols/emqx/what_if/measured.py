@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, matches, parse_subscription
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from simulator.system.measured import Failure, Flow, Load, Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Flow, Load, Measure, Measured
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.scenario.model import EmqxScenario, GroupSpec, PublisherSpec, SessionSpec
+    from simulator.world import World
 
 SUMS = (
     Measure("duplicates", "duplicates"),
@@ -35,7 +36,7 @@ FAULTS = {
 }
 
 
-def _of(run: MeasuredRun) -> dict[str, int | None]:
+def _of(run: World) -> dict[str, int | None]:
     found = [group.summary() for group in run.counted().groups.values()]
     return {one.name: sum(group[one.name] for group in found) for one in SUMS}
 
@@ -45,7 +46,7 @@ def _period_us(scenario: EmqxScenario) -> int:
     return scenario.settings.get(HEARTBEAT, SETTINGS[HEARTBEAT].default_under(scenario.options))
 
 
-def _failures(run: MeasuredRun) -> list[Failure]:
+def _failures(run: World) -> list[Failure]:
     """The faults that took effect: groups have no failover that would be a row of its own."""
     return [
         Failure(result["at_us"], result["command"])
@@ -54,7 +55,7 @@ def _failures(run: MeasuredRun) -> list[Failure]:
     ]
 
 
-def _causes(run: MeasuredRun) -> dict[str, int]:
+def _causes(run: World) -> dict[str, int]:
     found: dict[str, int] = {}
     for group in run.counted().groups.values():
         for cause, count in group.by_cause.items():
@@ -62,7 +63,7 @@ def _causes(run: MeasuredRun) -> dict[str, int]:
     return found
 
 
-def _delivering(run: MeasuredRun) -> int:
+def _delivering(run: World) -> int:
     return sum(group.pending_repeats > 0 for group in run.counted().groups.values())
 
 

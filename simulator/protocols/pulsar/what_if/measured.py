@@ -10,11 +10,12 @@ from simulator.protocols.pulsar.what_if.closed_form import expected
 from simulator.protocols.pulsar.what_if.reduced import reduced
 from simulator.protocols.pulsar.what_if.settled import settled
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.measured import Failure, Flow, Load, Measure, Measured, MeasuredRun
+from simulator.system.measured import Failure, Flow, Load, Measure, Measured
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.scenario.model import ProducerSpec, TopicSpec
     from simulator.scenarios.model import CommandSpec
+    from simulator.world import World
 
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
@@ -167,7 +168,7 @@ FAULTS = {
 }
 
 
-def _of(run: MeasuredRun) -> dict[str, int | None]:
+def _of(run: World) -> dict[str, int | None]:
     failovers = run.counted().failovers
     found: dict[str, int | None] = {
         one.name: sum(getattr(each, one.name) for each in failovers) for one in SUMS
@@ -218,14 +219,14 @@ def _longest(spans_us: list[int | None]) -> int | None:
     return max(known) if known and len(known) == len(spans_us) else None
 
 
-def _failures(run: MeasuredRun) -> list[Failure]:
+def _failures(run: World) -> list[Failure]:
     return [
         Failure(one.at_us, f"{one.subscription} from {one.source} to {one.target}")
         for one in run.counted().failovers
     ]
 
 
-def _causes(run: MeasuredRun) -> dict[str, int]:
+def _causes(run: World) -> dict[str, int]:
     found: dict[str, int] = {}
     for one in run.counted().failovers:
         for cause, count in one.by_cause.items():
@@ -233,7 +234,7 @@ def _causes(run: MeasuredRun) -> dict[str, int]:
     return found
 
 
-def _delivering(run: MeasuredRun) -> int:
+def _delivering(run: World) -> int:
     return sum(bool(one.pending_repeats) for one in run.counted().failovers)
 
 

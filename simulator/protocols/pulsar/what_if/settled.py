@@ -35,6 +35,7 @@ COMMANDS = frozenset(
         "link.slow",
         "link.partition",
         "client.kill",
+        "draws.reseed",
     }
 )
 """Commands after which a run can settle. Others may leave a state with later consequences."""
