@@ -81,7 +81,7 @@ QUEUE = "replicationProducerQueueSize"
 
 
 def _assumed(scenario: PulsarScenario) -> list[str]:
-    """What limits replication to the target of the first failover, where more is published than it carries.
+    """What limits replication to the first failover's target, where more is published than it carries.
 
     A replicator has at most its queue of entries without a receipt (`PersistentReplicator`), so it sends one
     queue in each round trip.
