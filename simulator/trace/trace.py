@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -268,6 +268,15 @@ class Trace:
             name: arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [empty])
             for name, arrays in parts.items()
         }
+
+    def parts(self, last: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """The rows before `last`, a block at a time: their seqs, and their columns as `columns` gives them.
+
+        There is at least one part.
+        """
+        for first in range(0, max(last, 1), BLOCK_ROWS):
+            until = min(first + BLOCK_ROWS, last)
+            yield np.arange(first, until), self.columns(first, until, names=names)
 
     def whole_block(self, first: int, last: int) -> Block | None:
         """The sealed block of rows `first` <= seq < `last`, None when they are not exactly one block."""

@@ -360,10 +360,9 @@ def snapshot_incomplete(batch: Batch) -> Verdict:
     attempts, nominal_us = _attempts(batch)
     if not attempts:
         return nothing(batch)
-    starts = np.array([attempt.at_us for attempt in attempts], dtype=np.int64)
-    remote = batch.log.last_position(starts + batch.facts.latency_us(batch.x, batch.window.target))
-    local = batch.log_of_x.last_position(starts + nominal_us)
-    fits = (local <= batch.cursor_of_x.mark_at(batch.end.seq)) & (starts + nominal_us <= batch.end.at_us)
+    remote_us, local_us = _nominal_instants(batch, attempts, nominal_us)
+    remote, local = batch.log.last_position(remote_us), batch.log_of_x.last_position(local_us)
+    fits = (local <= batch.cursor_of_x.mark_at(batch.end.seq)) & (local_us <= batch.end.at_us)
     attempts = [attempt for attempt, fit in zip(attempts, fits.tolist(), strict=True) if fit]
     chosen = first_reaching(remote[fits], batch.position)
     if not (chosen >= 0).any():
@@ -400,6 +399,30 @@ def _attempts(batch: Batch) -> tuple[list[_Attempt], int]:
         if history.names[row["reason"]] in _REFUSED:
             attempts.append(_Attempt(row["seq"], row["at_us"], 0, history.names[row["reason"]]))
     return sorted(attempts, key=lambda attempt: attempt.seq), nominal_us
+
+
+def _nominal_instants(
+    batch: Batch, attempts: list[_Attempt], nominal_us: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """When each attempt would have reached the target, and when it would have completed."""
+    starts = np.array([attempt.at_us for attempt in attempts], dtype=np.int64)
+    return starts + batch.facts.latency_us(batch.x, batch.window.target), starts + nominal_us
+
+
+def instants_of_logs(facts: Facts, window: Window) -> dict[tuple[int, int], set[int]]:
+    """By (cluster, topic) the instants at which a cause asks for a log's last position.
+
+    They follow from control rows, and the positions from all rows of the run.
+    """
+    found: dict[tuple[int, int], set[int]] = {}
+    nobody = np.empty(0, dtype=np.int64)
+    for topic, x in product(facts.topics_of(window.subscription), facts.clusters):
+        if x != window.target:
+            batch = Batch(facts, window, topic, x, facts.end_in(window, x, topic), *[nobody] * 7)
+            instants = _nominal_instants(batch, *_attempts(batch))
+            for cluster, at_us in zip((window.target, x), instants, strict=True):
+                found.setdefault((cluster, topic), set()).update(at_us.tolist())
+    return found
 
 
 def _why(batch: Batch, attempt: _Attempt, nominal_us: int) -> str:

@@ -9,9 +9,9 @@ the first. A message is a dense number made from (producer, sequence id). Rows o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -351,9 +351,6 @@ def count_later_and_smaller(values: np.ndarray, first: np.ndarray, limit: np.nda
 NEVER = 1 << 62
 """A seq later than every row."""
 
-_CHUNK_ROWS = 65_536
-"""Rows read at once: one of the trace's blocks, so that columns need no joining; more cost more a row."""
-
 _ENTRY_BITS = 32
 _NAMES = frozenset(NAME_COLUMNS)
 _UNREAD = frozenset(("batch_index", "size_bytes", "detail"))
@@ -370,7 +367,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 }
 _PAIRS = {"position": ("ledger", "entry"), "to_position": ("to_ledger", "to_entry")}
 
-_TYPES: tuple[str, ...] = (
+TYPES: tuple[str, ...] = (
     "cluster.crashed",
     "cluster.restarted",
     "cluster.lost",
@@ -489,12 +486,48 @@ class Table:
         ]
 
 
-class History:
-    """The rows before `upto_seq` of a trace, by type, and the numbering of messages."""
+class Share(NamedTuple):
+    """The messages of every producer whose sequence id is `number`, modulo `of`."""
 
-    def __init__(self, trace: Trace, upto_seq: int | None = None, left_out: tuple[str, ...] = ()) -> None:
+    number: int = 0
+    of: int = 1
+
+
+EVERY_MESSAGE = Share()
+
+
+@dataclass(slots=True)
+class Whole:
+    """What a share of a run's messages does not show, with names as texts.
+
+    `heads`: by (cluster, topic) and instant the log's last position when the instant was over.
+    `removed`: by (cluster, topic) and ledger the first row that removed one of its messages.
+    `limits`: by (subscription, cluster, topic) and recovery the last position whose ack it brought back.
+    """
+
+    heads: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
+    removed: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
+    limits: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
+
+
+class History:
+    """The rows before `upto_seq` of a trace, by type, and the numbering of messages.
+
+    With `share`, the trace holds the control rows of a run and the rows of one share of its messages, and
+    `whole` has what that share does not show.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        upto_seq: int | None = None,
+        left_out: tuple[str, ...] = (),
+        share: Share = EVERY_MESSAGE,
+        whole: Whole | None = None,
+    ) -> None:
         """`left_out` are subscriptions whose rows are not read: an audience's name covers many."""
         self.upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
+        self.share, self.whole = share, whole
         self.names = trace.names
         self._trace = trace
         numbers = [trace.number(name) for name in left_out]
@@ -524,17 +557,36 @@ class History:
             self._slices[key] = self._tables[event].where(**equal)
         return self._slices[key]
 
+    def named(self, *numbers: int) -> tuple[str, ...]:
+        """The words of some name numbers."""
+        return tuple(self.names[number] for number in numbers)
+
+    def removed(self, cluster: int, topic: int) -> dict[int, int]:
+        """By ledger of a log the first row that removed it or one of its messages."""
+        rows = self.table("ledger.trimmed", cluster=cluster, topic=topic)
+        found = dict(zip(rows.ledger[::-1].tolist(), rows.seq[::-1].tolist(), strict=True))
+        if self.whole is None:
+            rows = self.table("message.removed", cluster=cluster, topic=topic)
+            by_message = dict(
+                zip(ledger_of(rows.position)[::-1].tolist(), rows.seq[::-1].tolist(), strict=True)
+            )
+        else:
+            by_message = self.whole.removed.get(self.named(cluster, topic), {})
+        for ledger, seq in by_message.items():
+            found[ledger] = min(seq, found.get(ledger, NEVER))
+        return found
+
     def identity(self, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Producers (name numbers) and sequence ids of message numbers."""
         which = np.searchsorted(self._first, message, side="right") - 1
-        return self._producers[which], message - self._first[which]
+        return self._producers[which], (message - self._first[which]) * self.share.of + self.share.number
 
     def _number_messages(self) -> None:
         tables = [table for table in self._tables.values() if "identity" in table.columns]
         highest: dict[int, int] = {}
         for table in tables:
             for producer, last in _highest(table.identity):
-                highest[producer] = max(last, highest.get(producer, 0))
+                highest[producer] = max(last // self.share.of, highest.get(producer, 0))
         self._producers = np.array(sorted(highest), dtype=np.int64)
         counts = np.array([highest[producer] + 1 for producer in sorted(highest)], dtype=np.int64)
         self._first = np.concatenate(([0], np.cumsum(counts)))[:-1].astype(np.int64)
@@ -543,7 +595,8 @@ class History:
         offset[self._producers] = self._first
         for table in tables:
             identity = table.columns.pop("identity")
-            table.columns["message"] = offset[identity >> _ENTRY_BITS] + (identity & ((1 << _ENTRY_BITS) - 1))
+            sequence_id = identity & ((1 << _ENTRY_BITS) - 1)
+            table.columns["message"] = offset[identity >> _ENTRY_BITS] + sequence_id // self.share.of
 
 
 def _highest(identity: np.ndarray) -> list[tuple[int, int]]:
@@ -558,13 +611,12 @@ def _highest(identity: np.ndarray) -> list[tuple[int, int]]:
 
 def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
     """One table per type, packed columns only, without the rows of the subscriptions left out."""
-    types = [BY_NAME[name] for name in _TYPES]
+    types = [BY_NAME[name] for name in TYPES]
     wanted = sorted(
         {"type", "at_us"} | {field for event in types for field in event.fields if field not in _UNREAD}
     )
-    parts: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in _TYPES}
-    for first in range(0, max(upto_seq, 1), _CHUNK_ROWS):
-        columns = trace.columns(first, min(first + _CHUNK_ROWS, upto_seq), names=wanted)
+    parts: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in TYPES}
+    for seqs, columns in trace.parts(upto_seq, wanted):
         if left_out:
             columns["type"][np.isin(columns["subscription"], left_out)] = len(trace.vocabulary.types)
         order = np.argsort(columns["type"].astype(np.int16), kind="stable")
@@ -572,7 +624,7 @@ def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
         for event in types:
             start, stop = np.searchsorted(codes, (event.code, event.code + 1))
             if stop > start or not parts[event.name]:
-                parts[event.name].append(_typed(event, columns, order[start:stop], first))
+                parts[event.name].append(_typed(event, columns, order[start:stop], seqs))
     return {
         name: Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]})
         for name, chunks in parts.items()
@@ -580,11 +632,11 @@ def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
 
 
 def _typed(
-    event: EventType, columns: dict[str, np.ndarray], rows: np.ndarray, first: int
+    event: EventType, columns: dict[str, np.ndarray], rows: np.ndarray, seqs: np.ndarray
 ) -> dict[str, np.ndarray]:
     """The columns of one type in one chunk: pairs packed, names as 32-bit numbers (-1: none)."""
     needed = _NEEDED.get(event.name)
-    typed = {"seq": rows + first}
+    typed = {"seq": seqs[rows]}
     packed: set[str] = set()
     for name, (ledger, entry) in _PAIRS.items():
         if entry in event.fields:
@@ -625,7 +677,16 @@ class Log:
         self.native = stored.peer == -1
         self._number_copies()
         self.gone_seq = self._gone(history, cluster, topic)
-        self._number_heads(history, cluster, topic)
+        self._appends = [
+            stored,
+            *(
+                history.table(name, cluster=cluster, topic=topic)
+                for name in ("marker.written", "marker.stored")
+            ),
+        ]
+        self._heads = (
+            None if history.whole is None else history.whole.heads.get(history.named(cluster, topic), {})
+        )
 
     def _number_copies(self) -> None:
         self._entries = np.unique(self.position)
@@ -657,37 +718,34 @@ class Log:
         return which, self.message_order[start[which] + offset] if len(which) else which
 
     def _gone(self, history: History, cluster: int, topic: int) -> np.ndarray:
-        trimmed = history.table("ledger.trimmed", cluster=cluster, topic=topic)
-        removed = history.table("message.removed", cluster=cluster, topic=topic)
-        ledgers = np.concatenate((trimmed.ledger, ledger_of(removed.position)))
-        seqs = np.concatenate((trimmed.seq, removed.seq))
+        gone_by_ledger = history.removed(cluster, topic)
         gone = np.full(len(self.seq), NEVER, dtype=np.int64)
-        if len(ledgers):
-            order = np.lexsort((seqs, ledgers))
-            known, first = np.unique(ledgers[order], return_index=True)
+        if gone_by_ledger:
+            known = np.array(sorted(gone_by_ledger), dtype=np.int64)
+            seqs = np.array([gone_by_ledger[ledger] for ledger in known.tolist()], dtype=np.int64)
             places = np.minimum(np.searchsorted(known, ledger_of(self.position)), len(known) - 1)
-            gone = np.where(known[places] == ledger_of(self.position), seqs[order][first][places], NEVER)
+            gone = np.where(known[places] == ledger_of(self.position), seqs[places], NEVER)
         lost = history.table("cluster.lost", cluster=cluster).seq
         self.lost_seq = int(lost[0]) if len(lost) else NEVER
         return np.minimum(gone, self.lost_seq)
 
-    def _number_heads(self, history: History, cluster: int, topic: int) -> None:
-        """The last position at each append, markers included."""
-        markers = [
-            history.table(event, cluster=cluster, topic=topic)
-            for event in ("marker.written", "marker.stored")
-        ]
-        at_us = np.concatenate([self.at_us, *(table.at_us for table in markers)])
-        position = np.concatenate([self.position, *(table.position for table in markers)])
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The instant of each append, markers included, and the last position then."""
+        at_us = np.concatenate([table.at_us for table in self._appends])
+        position = np.concatenate([table.position for table in self._appends])
         order = np.lexsort((position, at_us))
-        self._head_at_us, self._head = at_us[order], np.maximum.accumulate(position[order])
+        return at_us[order], np.maximum.accumulate(position[order])
 
     def last_position(self, at_us: np.ndarray) -> np.ndarray:
         """The position of the last entry when each instant was over; NULL while the log was empty."""
-        places = np.searchsorted(self._head_at_us, at_us, side="right") - 1
-        if not len(self._head):
+        if self._heads is not None:
+            return np.array([self._heads.get(instant, NULL) for instant in at_us.tolist()], dtype=np.int64)
+        ends_us, ends = self._ends
+        places = np.searchsorted(ends_us, at_us, side="right") - 1
+        if not len(ends):
             return np.full(len(places), NULL, dtype=np.int64)
-        return np.where(places >= 0, self._head[places], NULL)
+        return np.where(places >= 0, ends[places], NULL)
 
     def held(self, seq: int) -> np.ndarray:
         """Mask of the copies that the log held at `seq`."""
@@ -696,6 +754,30 @@ class Log:
 
 ABSENT = NULL
 """The mark-delete of a cursor that does not exist: below every position."""
+
+
+class Acks:
+    """Individual acks of a cursor: copy, position, row, and the row that cleared each, NEVER if none did."""
+
+    def __init__(self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray) -> None:
+        self.copy, self.position, self.seq = copy, position, seq
+        self.until = np.full(len(seq), NEVER, dtype=np.int64)
+
+    def restore(self, kept: np.ndarray, seq: int) -> None:
+        """Add acks that a reset had cleared, and that a crash before the cursor was written restored."""
+        count = int(kept.sum())
+        self.copy = np.concatenate((self.copy, self.copy[kept]))
+        self.position = np.concatenate((self.position, self.position[kept]))
+        self.seq = np.concatenate((self.seq, np.full(count, seq)))
+        self.until = np.concatenate((self.until, np.full(count, NEVER)))
+
+
+def acks_of(history: History, log: Log, where: dict[str, int]) -> Acks:
+    """The individual acks of a cursor, none of them forgotten yet."""
+    registered = history.table("message.registered", **where)
+    copy = log.copy_of(registered.message, registered.position)
+    known = copy >= 0
+    return Acks(copy[known], registered.position[known], registered.seq[known])
 
 
 class Cursor:
@@ -724,8 +806,14 @@ class Cursor:
         }
         self.created = self._rows["subscription.created"]
         self._reset = history.number("reset")
+        self._filtered = history.table("marker.filtered", **where)
         self._lay_steps()
-        self._register(history, log, where)
+        limits = None
+        if history.whole is not None:
+            limits = history.whole.limits.get(history.named(subscription, cluster, topic), {})
+        self.acks = acks_of(history, log, where)
+        self.forget(self.acks, limits)
+        self._index_acks()
 
     # --- the mark-delete
 
@@ -774,22 +862,54 @@ class Cursor:
 
     # --- individual acks
 
-    def _register(self, history: History, log: Log, where: dict[str, int]) -> None:
-        registered = history.table("message.registered", **where)
-        copy = log.copy_of(registered.message, registered.position)
-        known = copy >= 0
-        self._registered_copy, self._registered_seq = copy[known], registered.seq[known]
-        self._until = np.full(int(known.sum()), NEVER, dtype=np.int64)
-        filtered = history.table("marker.filtered", **where)
+    def forget(self, acks: Acks, limits: dict[int, int] | None) -> dict[int, int]:
+        """Set since when each individual ack was forgotten, and add those that a crash restored.
+
+        `limits`: by recovery the last position whose ack it brought back. If it is None, these are all acks
+        of the cursor, and the limits follow from them. Returns the limits.
+        """
+        found: dict[int, int] = {}
         for seq, event, row in self._lost_acks():
-            kept = (
-                self._survivors(log, filtered, seq, row)
-                if event == "cursor.recovered"
-                else np.zeros(len(self._until), dtype=bool)
-            )
-            living = (self._registered_seq < seq) & (self._until > seq)
-            self._until[living & ~kept] = seq
-            self._revive(kept & ~living, seq)
+            kept = np.zeros(len(acks.until), dtype=bool)
+            if event == "cursor.recovered" and (held_seq := self._held_seq(seq)) is not None:
+                kept = (acks.seq <= held_seq) & (acks.until > held_seq) & (acks.position > row["position"])
+                if limits is None:
+                    found[seq] = self._limit(acks.position[kept], held_seq, row)
+                kept &= acks.position <= (found if limits is None else limits).get(seq, NEVER)
+            living = (acks.seq < seq) & (acks.until > seq)
+            acks.until[living & ~kept] = seq
+            acks.restore(kept & ~living, seq)
+        return found
+
+    def _limit(self, position: np.ndarray, held_seq: int, row: dict[str, int]) -> int:
+        """The last of the positions that a recovery restored, the lowest ones; NEVER if it restored all."""
+        rows = self._filtered
+        markers = rows.position[(rows.seq <= held_seq) & (rows.position > row["position"])]
+        entries = np.unique(np.concatenate((position, markers)))
+        if len(entries) <= row["count"]:
+            return NEVER
+        return int(entries[row["count"] - 1]) if row["count"] > 0 else ABSENT
+
+    def _held_seq(self, recovered_seq: int) -> int | None:
+        """The row that persisted what a recovery restored; None when the cursor was not persisted before."""
+        persisted, opened = (self._rows[name].seq for name in ("cursor.persisted", "subscription.created"))
+        place, opening = (int(np.searchsorted(seqs, recovered_seq)) - 1 for seqs in (persisted, opened))
+        if place < 0 or (opening >= 0 and opened[opening] > persisted[place]):
+            return None
+        return int(persisted[place])
+
+    def restorable(self, acks: Acks) -> np.ndarray:
+        """Mask of the acks that a recovery may have restored. None of them was forgotten yet."""
+        mask = np.zeros(len(acks.seq), dtype=bool)
+        for seq, event, row in self._lost_acks():
+            if event == "cursor.recovered" and (held_seq := self._held_seq(seq)) is not None:
+                mask |= (acks.seq <= held_seq) & (acks.position > row["position"])
+        return mask
+
+    def _index_acks(self) -> None:
+        """Index the acks by copy and row."""
+        acks = self.acks
+        self._registered_copy, self._registered_seq, self._until = acks.copy, acks.seq, acks.until
         self._index = LatestBefore(self._registered_copy, self._registered_seq)
         copies, until = self._registered_copy[self._index.order], self._until[self._index.order]
         rank = np.cumsum(np.concatenate(([0], np.diff(copies) != 0)))[: len(copies)]
@@ -825,27 +945,6 @@ class Cursor:
         """Rows that opened the cursor, or with which an operator moved it."""
         moved = self._rows["cursor.moved"]
         return np.sort(np.concatenate((self.created.seq, moved.seq[moved.reason == self._reset])))
-
-    def _revive(self, kept: np.ndarray, seq: int) -> None:
-        """Acks that a reset had cleared, and that a crash before the cursor was written restored."""
-        self._registered_copy = np.concatenate((self._registered_copy, self._registered_copy[kept]))
-        self._registered_seq = np.concatenate((self._registered_seq, np.full(int(kept.sum()), seq)))
-        self._until = np.concatenate((self._until, np.full(int(kept.sum()), NEVER)))
-
-    def _survivors(self, log: Log, filtered: Table, recovered_seq: int, row: dict[str, int]) -> np.ndarray:
-        """Mask of the registrations that a recovery restores."""
-        persisted, opened = (self._rows[name].seq for name in ("cursor.persisted", "subscription.created"))
-        place, opening = (int(np.searchsorted(seqs, recovered_seq)) - 1 for seqs in (persisted, opened))
-        if place < 0 or (opening >= 0 and opened[opening] > persisted[place]):
-            return np.zeros(len(self._until), dtype=bool)
-        held_seq = int(persisted[place])
-        position = log.position[self._registered_copy]
-        kept = (self._registered_seq <= held_seq) & (self._until > held_seq) & (position > row["position"])
-        markers = filtered.position[(filtered.seq <= held_seq) & (filtered.position > row["position"])]
-        entries = np.unique(np.concatenate((position[kept], markers)))
-        if len(entries) > row["count"]:
-            kept &= position <= (entries[row["count"] - 1] if row["count"] > 0 else ABSENT)
-        return kept
 
     def registered(self, copy: np.ndarray, seq: np.ndarray | int) -> np.ndarray:
         """Whether each copy's individual ack was held at each seq."""

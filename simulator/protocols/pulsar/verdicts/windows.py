@@ -457,11 +457,11 @@ def _summed(
     return numbers | settled, listed
 
 
-def caught_up_us(facts: Facts, window: Window, topics: list[int], known: MessageFacts) -> int | None:
-    """When every message in the target's log at the failover needed no delivery any more.
+def caught_up(facts: Facts, window: Window, topics: list[int], known: MessageFacts) -> tuple[int, int]:
+    """The first row, and its instant, by which no message of the failover needed a delivery any more.
 
-    Each was acknowledged, expired or skipped, or could not be delivered any more. None when that did not
-    happen in the window.
+    Each message in the target's log at the failover was acknowledged, expired or skipped by then, or could
+    not be delivered any more. A row after the window: that did not happen in it.
     """
     latest = window.opened_seq
     for topic in topics:
@@ -473,7 +473,7 @@ def caught_up_us(facts: Facts, window: Window, topics: list[int], known: Message
         resolved = np.minimum.reduce([away, known.acknowledged, known.expired, known.skipped])[held]
         if len(resolved):
             latest = max(latest, int(resolved.max()))
-    return facts.history.at_us(latest) if latest < window.closed_seq else None
+    return latest, facts.history.at_us(latest) if latest < window.closed_seq else NEVER
 
 
 # --- when the backlog of a failover is drained: the target's cursor covers its log as of the failover
@@ -487,17 +487,16 @@ Interval = tuple[int, int]
 """Rows (first, end): everything is covered from `first` on until before `end`."""
 
 
-def drained_us(facts: Facts, window: Window, topics: list[int]) -> int | None:
-    """The first instant of the window at which the backlog of the failover is drained.
+def covered(facts: Facts, window: Window, topics: list[int]) -> list[Interval]:
+    """Where in the window the target's cursor covers all copies in its log at the failover.
 
-    At that instant the target's cursor covers, in every topic, each copy that was in the log at the
-    failover. None when that does not happen in the window.
+    It covers them in every topic. At the first of these rows the backlog of the failover is drained.
     """
     together: list[Interval] = [(window.opened_seq, window.closed_seq)]
     for topic in topics:
         log, cursor = facts.log(window.target, topic), facts.cursor(window.subscription, window.target, topic)
-        together = _both(together, _covered_intervals(log, cursor, window))
-    return facts.history.at_us(together[0][0]) if together else None
+        together = overlaps(together, _covered_intervals(log, cursor, window))
+    return together
 
 
 def pending_repeats(facts: Facts, window: Window, topics: list[int], judged: Judged) -> int | None:
@@ -522,7 +521,7 @@ def pending_repeats(facts: Facts, window: Window, topics: list[int], judged: Jud
     return total
 
 
-def _both(one: list[Interval], other: list[Interval]) -> list[Interval]:
+def overlaps(one: list[Interval], other: list[Interval]) -> list[Interval]:
     """Where the intervals of both lists overlap, in order."""
     met = ((max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other)
     return sorted(interval for interval in met if interval[0] < interval[1])
@@ -591,24 +590,51 @@ def reordered(facts: Facts, judged: Judged, keys: np.ndarray) -> int:
     return int((within_groups_before(group, sequence_id) > sequence_id).sum())
 
 
-def dedup_window(judged: Judged) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the ids that a consumer must remember follow from.
+
+    `acks`: rows that acknowledged a message of the subscription. `early`, `late`: of each ack that was
+    repeated its row, and that of the next ack of the same message. `first`, `last`: the rows of each
+    duplicate's latest ack and of its delivery. `span_us`: the longest time between them.
+    """
+
+    acks: np.ndarray
+    early: np.ndarray
+    late: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    span_us: int
+
+
+def remembered(judged: Judged) -> Remembered:
+    """The rows of a window's duplicates, and of the acks of their subscription."""
+    acks, duplicates = judged.acknowledged, judged.duplicates
+    spans = duplicates.at_us - acks.at_us[judged.latest_ack]
+    repeated_at = _next_seq(acks.message, acks.seq)
+    repeats = np.flatnonzero(repeated_at != NEVER)
+    return Remembered(
+        acks.seq,
+        acks.seq[repeats],
+        repeated_at[repeats],
+        acks.seq[judged.latest_ack],
+        duplicates.seq,
+        int(spans.max(initial=0)),
+    )
+
+
+def dedup_window(of: Remembered) -> tuple[int, int]:
     """The fewest recent ids, and the shortest time, that a consumer must remember.
 
     Both are just enough to contain the last acknowledgement of every duplicate. 0 and 0 without duplicates.
     """
-    if not len(judged.duplicates):
+    if not len(of.first):
         return 0, 0
-    acks, delivered_seq = judged.acknowledged, judged.duplicates.seq
-    first_row = judged.latest_ack
-    span_us = int((judged.duplicates.at_us - acks.at_us[first_row]).max())
     # Distinct ids among the acks from the duplicate's own to its delivery: acks in between, less those
     # repeated in between.
-    rows_before = np.searchsorted(acks.seq, delivered_seq, side="left")
-    repeated_at = _next_seq(acks.message, acks.seq)
-    repeats = np.flatnonzero(repeated_at != NEVER)
-    first_repeat = np.searchsorted(repeats, first_row, side="left")
-    again = count_later_and_smaller(repeated_at[repeats], first_repeat, delivered_seq)
-    return int((rows_before - first_row - again).max()), span_us
+    acks = np.searchsorted(of.acks, of.last) - np.searchsorted(of.acks, of.first)
+    again = count_later_and_smaller(of.late, np.searchsorted(of.early, of.first), of.last)
+    return int((acks - again).max()), of.span_us
 
 
 def _next_seq(message: np.ndarray, seq: np.ndarray) -> np.ndarray:
