@@ -69,18 +69,15 @@ class Steps:
         """Do works that do not depend on each other, at the same time where that is faster."""
         side_by_side(self.spark, works)
 
-    def near(self, rows: DataFrame, frame: DataFrame, name: str, margin: int = 0) -> DataFrame:
-        """The rows whose column is within `margin` of a value that it has in `frame`, and some others.
+    def near(self, rows: DataFrame, frame: DataFrame, name: str) -> DataFrame:
+        """The rows whose column has a value that it has in `frame`, and some others.
 
         `frame` is settled. Rows of a short trace are all returned: they were read before.
         """
         if tuning.one_task(self.spark):
             return rows
         with self.quick(frame):
-            found = spans.spans_of(frame, name)
-        return rows.filter(
-            spans.within(name, [(least - margin, greatest + margin) for least, greatest in found])
-        )
+            return rows.filter(spans.within(name, spans.spans_of(frame, name)))
 
     def release(self) -> None:
         """Free the kept frames."""

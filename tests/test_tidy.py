@@ -149,6 +149,7 @@ PYTHON_API = (
     "simulator.runs",
     "simulator.what_if",
     "simulator.inevitable",
+    "simulator.protocols.pulsar.verdicts.shares",
     "simulator.tours",
     "simulator.comparison",
     "simulator.experiments",

@@ -1,4 +1,4 @@
-"""Columns of a task's rows as NumPy arrays, and running values over groups of sorted rows."""
+"""Columns of a task's rows as NumPy arrays, and the order of rows."""
 
 from __future__ import annotations
 
@@ -70,29 +70,3 @@ def changes(*keys: np.ndarray) -> np.ndarray:
     for key in keys:
         changed[1:] |= key[1:] != key[:-1]
     return changed
-
-
-def begins(changed: np.ndarray) -> np.ndarray:
-    """The first row of each row's group."""
-    return np.maximum.accumulate(np.where(changed, np.arange(len(changed)), 0))
-
-
-def first_in(begin: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The first chosen row of each row's group, up to the row itself; NONE if there is none."""
-    count = np.cumsum(chosen)
-    before = count[begin] - chosen[begin]
-    rows = np.append(np.flatnonzero(chosen), 0)
-    return np.where(count > before, rows[before], NONE)
-
-
-def last_before(begin: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The last chosen row of the same group before each row; NONE if there is none."""
-    found = np.full(len(begin), NONE)
-    found[1:] = np.maximum.accumulate(np.where(chosen, np.arange(len(begin)), NONE))[:-1]
-    return np.where(found >= begin, found, NONE)
-
-
-def count_before(begin: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """How many chosen rows of the same group are before each row."""
-    count = np.cumsum(chosen) - chosen
-    return count - count[begin]

@@ -1,7 +1,7 @@
 """Reads trace files inside tasks: a task gets all rows of a share of one run's messages.
 
 Rules: whatever compares the rows of one message needs no shuffle then. Rows are in the order of their seq.
-Texts stay dictionaries, as they are in a Parquet file. Workers need numpy and pyarrow, but not this package.
+Texts stay dictionaries, as they are in a Parquet file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 class Wanted(NamedTuple):
     """The rows and columns that a scan reads: event types, and columns of integers and of texts.
 
-    With `but`, `types` are the beginnings of the types that it does not read.
+    With `but`, `types` are the beginnings of the types that it does not read. With `everywhere`, every share
+    has the rows of all types but those of messages.
     """
 
     types: tuple[str, ...]
     integers: tuple[str, ...]
     texts: tuple[str, ...]
     but: bool = False
+    everywhere: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -52,12 +54,15 @@ class Wanted(NamedTuple):
 class Scan(NamedTuple):
     """What tasks read, what they do with a share, and the columns that they return.
 
-    `work` takes the run's number, the rows in the order of their seq, and options by name.
+    `work` takes the run's number, the rows in the order of their seq, and options by name. With `in_shares`
+    it takes the run's number, the share's and how many there are, batches of rows as the file has them, and
+    options.
     """
 
     wanted: Wanted
     work: Callable[..., pa.Table]
     schema: pa.Schema
+    in_shares: bool = False
 
 
 class FileScan:
@@ -67,7 +72,7 @@ class FileScan:
     """
 
     def __init__(self, scan: Scan, options: Mapping[str, Any], hidden: Mapping[int, Sequence[str]]) -> None:
-        self.wanted, self.work, self.options, self.hidden = scan.wanted, scan.work, options, hidden
+        self.scan, self.options, self.hidden = scan, options, hidden
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -75,27 +80,32 @@ class FileScan:
 
     def of_shares(self, shares: Iterable[tuple[int, str, int, int]]) -> Iterator[pa.RecordBatch]:
         """What the work makes of some shares."""
+        work = self.scan.work
         for run, path, share, number in shares:
-            rows = in_order(self._rows(path, share, number, self.hidden.get(run, ())))
-            yield from self.work(run, rows, **self.options).to_batches(BATCH_ROWS)
+            batches = self._batches(path, share, number, self.hidden.get(run, ()))
+            if self.scan.in_shares:
+                found = work(run, (share, number), batches, **self.options)
+            else:
+                rows = in_order(pa.Table.from_batches(batches, self.scan.wanted.schema))
+                found = work(run, rows, **self.options)
+            yield from found.to_batches(BATCH_ROWS)
 
-    def _rows(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> pa.Table:
+    def _batches(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The wanted rows of every `shares`-th message of a file."""
+        wanted = self.scan.wanted
         try:
-            return self._read(path, share, shares, hidden)
+            for batch in _of_lines(path, wanted) if path.endswith(".jsonl") else _of_parquet(path, wanted):
+                chosen = _chosen(batch, "type", wanted.has)
+                if shares > 1:
+                    mine = batch.column("sequence_id").fill_null(0).to_numpy() % shares == share
+                    if wanted.everywhere:
+                        mine |= _chosen(batch, "type", lambda name: not name.startswith("message."))
+                    chosen &= mine
+                if hidden and "subscription" in wanted.texts:
+                    chosen &= ~_chosen(batch, "subscription", lambda name: name in hidden)
+                yield batch if chosen.all() else batch.take(pa.array(np.flatnonzero(chosen)))
         except (OSError, pa.ArrowException) as error:
             raise ValueError(f"{UNREADABLE_MARK}{path}: {error}") from error
-
-    def _read(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> pa.Table:
-        wanted, found = self.wanted, []
-        for batch in _of_lines(path, wanted) if path.endswith(".jsonl") else _of_parquet(path, wanted):
-            chosen = _chosen(batch, "type", wanted.has)
-            if shares > 1:
-                chosen &= batch.column("sequence_id").fill_null(0).to_numpy() % shares == share
-            if hidden and "subscription" in wanted.texts:
-                chosen &= ~_chosen(batch, "subscription", lambda name: name in hidden)
-            found.append(batch if chosen.all() else batch.take(pa.array(np.flatnonzero(chosen))))
-        return pa.Table.from_batches(found, wanted.schema)
 
 
 def _chosen(batch: pa.RecordBatch, name: str, wanted: Callable[[str], bool]) -> np.ndarray:

@@ -6,20 +6,18 @@ the rows of one share, so that its memory is bounded whatever the length of a ru
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import Any
 
 import pyarrow as pa
-from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from spark_reports.experiments.cluster import prepare
 from spark_reports.local import from_rows, in_one_part
 from spark_reports.read import TraceInput
-from spark_reports.scans import files
 from spark_reports.scans.files import FileScan, Scan
 from spark_reports.tuning import one_task
 
@@ -63,23 +61,18 @@ class Scans:
             return in_one_part(self.spark, self.spark.createDataFrame(found, from_arrow_schema(scan.schema)))
         tasks = max(1, min(len(self.shares), TASKS_MOST))
         parts = from_rows(self.spark, self.shares, _SHARES).repartition(tasks)
-        _make_portable(scan)
+        prepare(self.spark)
         return parts.mapInArrow(FileScan(scan, options, self.hidden), from_arrow_schema(scan.schema))
 
     def rows(self, scan: Scan, **options: Any) -> list[Row]:
         """The rows of `frame`, which are few."""
-        found = self._here(scan, options) if one_task(self.spark) else self.frame(scan, **options).toArrow()
-        return [Row(**row) for row in found.to_pylist()]
+        return [Row(**row) for row in self.table(scan, **options).to_pylist()]
+
+    def table(self, scan: Scan, **options: Any) -> pa.Table:
+        """The same rows as one table."""
+        return self._here(scan, options) if one_task(self.spark) else self.frame(scan, **options).toArrow()
 
     def _here(self, scan: Scan, options: dict[str, Any]) -> pa.Table:
         batches = FileScan(scan, options, self.hidden).of_shares(self.shares)
         # Spark's local relation ends at the first batch without rows
         return pa.Table.from_batches(batches, scan.schema).combine_chunks()
-
-
-def _make_portable(scan: Scan) -> None:
-    """Send the code of the scan's package, and of this one, with it: tasks may not have them."""
-    packages = (files.__package__, scan.work.__module__.rpartition(".")[0])
-    for name in sorted(sys.modules):
-        if name.rpartition(".")[0] in packages:
-            cloudpickle.register_pickle_by_value(sys.modules[name])

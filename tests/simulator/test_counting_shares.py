@@ -32,10 +32,16 @@ class ShareOfTrace:
     def __init__(self, trace: Trace, share: Share | None) -> None:
         self._trace, self._share = trace, share
         self.names, self.number, self.vocabulary = trace.names, trace.number, trace.vocabulary
-        self.at_us, self.row = trace.at_us, trace.row
+        self.row = trace.row
 
     def __len__(self) -> int:
         return len(self._trace)
+
+    def at_us(self, seq: int) -> int:
+        row = self._trace.row(seq)
+        mine = self._share is None or row.get("sequence_id", 0) % self._share.of == self._share.number
+        assert mine or not row["type"].startswith("message."), "a row of another share"
+        return self._trace.at_us(seq)
 
     def parts(self, last: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         for seqs, columns in self._trace.parts(last, list(dict.fromkeys([*names, "sequence_id"]))):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_reports.protocols.pulsar import curves
-from spark_reports.protocols.pulsar.transforms.cursors import ABSENT
+from spark_reports.protocols.pulsar.transforms.protocol import ABSENT
 from spark_reports.transforms.places import LEDGER_STEP
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import World
-from spark_reports.protocols.pulsar.scans import (
-    acknowledgements,
-    consumers,
-    coverage,
-    delivery_bins,
-    judging,
-    logs,
-    tallies,
-    unsettled,
-)
-from spark_reports.protocols.pulsar.scans.judging import FailoverWindow
+from simulator import World, load_scenario
+from simulator.protocols.pulsar.verdicts.shares import facts_of, figures_of, whole_of
+from spark_reports.protocols.pulsar.scans import consumers, coverage, judging, logs, tallies
 from spark_reports.read import TraceInput, find_traces, unreadable
 from spark_reports.scans import columns, control, tasks
 from spark_reports.scans.files import TEXT, FileScan, Scan, Wanted
@@ -34,15 +26,25 @@ from spark_reports.tuning import ONE_TASK
 from tests.spark_reports.conftest import run_scenario, write_run
 
 CLUSTERS, SUBSCRIPTIONS = ("a", "b", "c"), ("s", "t")
+PUBLISHED, DELIVERED, ACKNOWLEDGED = "message.published", "message.delivered", "message.acknowledged"
 DRIVER: Any = SimpleNamespace(conf=SimpleNamespace(get={ONE_TASK: "true"}.get))
 """A session in which each query is one task, so that the driver scans."""
 
 
+class FailoverWindow(NamedTuple):
+    """One failover of a run: after the row `failover_seq` and before the row `end_seq`."""
+
+    failover_seq: int
+    subscription: str
+    target: str
+    end_seq: int
+
+
 def plain_verdicts(rows: list[dict[str, Any]], windows: list[FailoverWindow]) -> dict[int, tuple[Any, ...]]:
-    """Verdict, failover, latest ack and publish of each delivery and repeated ack, by seq, row by row."""
+    """Verdict, failover, latest ack and publish of each delivery, by seq, row by row."""
     published: dict[Any, dict[str, Any]] = {}
     for row in rows:
-        if row["type"] == judging.PUBLISHED:
+        if row["type"] == PUBLISHED:
             published.setdefault((row["producer"], row["sequence_id"]), row)
     delivered, acks, moved = defaultdict(set), {}, defaultdict(set)
     found: dict[int, tuple[Any, ...]] = {}
@@ -52,11 +54,9 @@ def plain_verdicts(rows: list[dict[str, Any]], windows: list[FailoverWindow]) ->
         origin = published.get(message, {})
         ack = acks.get(of, {})
         about = (ack.get("seq"), ack.get("cluster"), origin.get("cluster"), origin.get("key"))
-        if row["type"] == judging.ACKNOWLEDGED:
-            if ack:
-                found[row["seq"]] = ("acknowledged", None, *about)
+        if row["type"] == ACKNOWLEDGED:
             acks[of] = row
-        elif row["type"] == judging.DELIVERED:
+        elif row["type"] == DELIVERED:
             failover = next(
                 (
                     window.failover_seq
@@ -83,24 +83,38 @@ def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[FailoverWindo
     """Rows of a few messages in any order, and windows that do not overlap within a subscription."""
     rows = []
     for number in range(draw(st.integers(0, 40))):
-        kind = draw(st.sampled_from(judging.WANTED.types))
+        kind = draw(st.sampled_from((PUBLISHED, DELIVERED, ACKNOWLEDGED)))
         rows.append(
             {
                 "type": kind,
-                "seq": 10 * number + 5,
+                "seq": 100 * number + 50,
                 "producer": draw(st.sampled_from("pq")),
-                "sequence_id": draw(st.sampled_from([0, 1, 1 << 61])),
-                "subscription": None if kind == judging.PUBLISHED else draw(st.sampled_from(SUBSCRIPTIONS)),
+                "sequence_id": draw(st.sampled_from([0, 1, 7])),
+                "subscription": None if kind == PUBLISHED else draw(st.sampled_from(SUBSCRIPTIONS)),
                 "cluster": draw(st.sampled_from(CLUSTERS)),
                 "key": draw(st.none() | st.integers(0, 3)),
+                "at_us": number,
             }
         )
     windows = []
     for name in SUBSCRIPTIONS:
         cuts = sorted(draw(st.sets(st.integers(0, 40), max_size=4)))
         for begin, end in zip(cuts, [*cuts[1:], 41][: len(cuts)], strict=True):
-            windows.append(FailoverWindow(0, 10 * begin, name, draw(st.sampled_from(CLUSTERS)), 10 * end))
-    return rows, windows
+            windows.append(
+                FailoverWindow(100 * begin + len(windows), name, draw(st.sampled_from(CLUSTERS)), 100 * end)
+            )
+    moves = [
+        {
+            "type": "failover.started",
+            "seq": window.failover_seq,
+            "subscription": window.subscription,
+            "cluster": "a",
+            "peer": window.target,
+            "at_us": 0,
+        }
+        for window in windows
+    ]
+    return rows + moves, windows
 
 
 def table_of(rows: list[dict[str, Any]], wanted: Wanted) -> pa.Table:
@@ -115,40 +129,39 @@ def test_verdicts_are_those_of_a_loop_over_the_rows(
     history: tuple[list[dict[str, Any]], list[FailoverWindow]],
 ) -> None:
     rows, windows = history
-    expected = plain_verdicts(rows, windows)
-    table = table_of(rows, judging.WANTED)
-    for work, verdicts in (
-        (judging.deliveries, {*judging.VERDICTS} - {"acknowledged"}),
-        (judging.notable, {*judging.VERDICTS} - {"plain"}),
-    ):
-        names = ("verdict", "failover_seq", "ack_seq", "ack_cluster", "origin", "key")
-        found = work(0, table, windows).to_pylist()
-        assert {row["seq"]: tuple(row[name] for name in names) for row in found} == {
-            seq: about for seq, about in expected.items() if about[0] in verdicts
-        }
+    expected = plain_verdicts([row for row in rows if "producer" in row], windows)
+    names = ("verdict", "failover_seq", "ack_seq", "ack_cluster", "origin", "key")
+    batches = table_of(rows, judging.WANTED).to_batches()
+    known: Any = {"rows": {0: 5000}, "scenarios": {0: None}}
+    for of in (1, 3):
+        found = [
+            row
+            for share in range(of)
+            for row in judging.deliveries(
+                0, (share, of), [of_share(batch, share, of) for batch in batches], **known
+            ).to_pylist()
+        ]
+        assert {row["seq"]: tuple(row[name] for name in names) for row in found} == expected
+
+
+def of_share(batch: pa.RecordBatch, share: int, of: int) -> pa.RecordBatch:
+    """The rows of a share's messages, and those of failovers."""
+    numbers = batch.column("sequence_id").to_pylist()
+    return batch.take(
+        pa.array(
+            [at for at, number in enumerate(numbers) if number is None or number % of == share], pa.int64()
+        )
+    )
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1 << 61), st.booleans())),
 )
-def test_running_values_are_those_of_a_loop(rows: list[tuple[int, int, int, bool]]) -> None:
+def test_rows_are_ordered_by_several_keys(rows: list[tuple[int, int, int, bool]]) -> None:
     keys = [np.array([row[number] for row in rows], np.int64) for number in range(3)]
     for count in (2, 3):  # with the third one the keys do not fit one integer
         order = columns.order_by(*keys[:count])
         assert order.tolist() == sorted(range(len(rows)), key=lambda at: rows[at][:count])
-    ordered = [rows[at] for at in columns.order_by(*keys[:2])]
-    begin = columns.begins(
-        columns.changes(*(np.array([row[at] for row in ordered], np.int64) for at in (0, 1)))
-    )
-    chosen = np.array([row[3] for row in ordered], bool)
-    for at, row in enumerate(ordered):
-        group = [other for other in range(len(ordered)) if ordered[other][:2] == row[:2]]
-        before = [other for other in group if other < at and chosen[other]]
-        upto = [other for other in group if other <= at and chosen[other]]
-        assert begin[at] == group[0]
-        assert columns.first_in(begin, chosen)[at] == (upto[0] if upto else columns.NONE)
-        assert columns.last_before(begin, chosen)[at] == (before[-1] if before else columns.NONE)
-        assert columns.count_before(begin, chosen)[at] == len(before)
 
 
 @pytest.fixture(scope="module")
@@ -162,20 +175,15 @@ def trace(world: World, tmp_path_factory: pytest.TempPathFactory) -> TraceInput:
     return entry
 
 
-def works(rows: list[dict[str, Any]]) -> dict[str, tuple[Scan, dict[str, Any]]]:
+def works(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, tuple[Scan, dict[str, Any]]]:
     """Every scan of a report, with the failovers of this run."""
     moves = [row for row in rows if row["type"] == "failover.started"]
     ends = [*(row["seq"] for row in moves[1:]), NEVER]
     windows = [
-        FailoverWindow(0, row["seq"], row["subscription"], row["peer"], end)
+        FailoverWindow(row["seq"], row["subscription"], row["peer"], end)
         for row, end in zip(moves, ends, strict=True)
     ]
     topic = next(row["topic"] for row in rows if row["type"] == "topic.loaded")
-    scopes = [
-        unsettled.Scope(0, row["seq"] // 2, topic, row["subscription"], row["cluster"], row["peer"], end)
-        for row, end in zip(moves, ends, strict=True)
-    ]
-    parts = [logs.Part(0, row["cluster"], topic, 50, row["seq"]) for row in moves]
     targets = [
         coverage.Target(
             0, one.failover_seq, topic, one.subscription, one.target, 100_000,
@@ -184,21 +192,12 @@ def works(rows: list[dict[str, Any]]) -> dict[str, tuple[Scan, dict[str, Any]]]:
         for one in windows
     ]  # fmt: skip
     sources = [consumers.Source(0, row["seq"], row["subscription"], row["cluster"]) for row in moves]
-    zooms = [
-        delivery_bins.Zoom(0, one.failover_seq, one.subscription, 0, 9_000_000, 250_000) for one in windows
-    ]
     return {
-        "deliveries": (judging.DELIVERIES, {"windows": windows}),
-        "notable": (judging.NOTABLE, {"windows": windows}),
-        "unsettled": (unsettled.SCAN, {"scopes": scopes}),
+        "deliveries": (judging.DELIVERIES, known),
         "coverage": (coverage.SCAN, {"targets": targets}),
         "consumers": (consumers.SCAN, {"sources": sources}),
         "tallies": (tallies.SCAN, {}),
-        "blocks": (acknowledgements.SCAN, {"block_rows": 64}),
         "log bins": (logs.BINS, {"bins_us": {0: 100_000}}),
-        "past": (logs.FIRST_PAST, {"parts": parts}),
-        "copies": (logs.COPIES_ABOVE, {"parts": parts}),
-        "delivery bins": (delivery_bins.SCAN, {"windows": windows, "zooms": zooms}),
         "control": (control.SCAN, {}),
     }
 
@@ -226,7 +225,11 @@ def joined(rows: list[Any]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def scan_works(trace: TraceInput) -> dict[str, tuple[Scan, dict[str, Any]]]:
-    return works(pq.read_table(trace.path).to_pylist())
+    return works(pq.read_table(trace.path).to_pylist(), known_of(trace))
+
+
+def known_of(trace: TraceInput) -> dict[str, Any]:
+    return {"rows": {0: trace.meta["rows"]}, "scenarios": {0: load_scenario(trace.meta["scenario"])}}
 
 
 def scanned(entry: TraceInput, scan_works: dict[str, tuple[Scan, dict[str, Any]]]) -> dict[str, Any]:
@@ -260,12 +263,39 @@ def test_rows_in_any_order_and_without_a_younger_column_are_read(
 
 
 def test_rows_of_hidden_subscriptions_are_left_out(trace: TraceInput) -> None:
-    [name] = {
-        row.subscription for row in tasks.Scans(DRIVER, [trace], {}).rows(judging.DELIVERIES, windows=[])
-    }
-    assert not tasks.Scans(DRIVER, [trace], {0: [name]}).rows(judging.DELIVERIES, windows=[])
-    assert tasks.Scans(DRIVER, [trace], {1: [name]}).rows(judging.DELIVERIES, windows=[])
-    assert not tasks.Scans(DRIVER, [trace], {}).of([1]).rows(judging.DELIVERIES, windows=[])
+    def rows(hidden: dict[int, list[str]]) -> list[Any]:
+        return tasks.Scans(DRIVER, [trace], hidden).rows(judging.DELIVERIES, **known_of(trace))
+
+    [name] = {row.subscription for row in rows({})}
+    assert not rows({0: [name]})
+    assert rows({1: [name]})
+    assert not tasks.Scans(DRIVER, [trace], {}).of([1]).rows(judging.DELIVERIES, **known_of(trace))
+
+
+@pytest.mark.parametrize("shares", [1, 3, 8])
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_shares_of_a_file_add_up_to_the_engines_counts(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: int, suffix: str
+) -> None:
+    [entry] = find_traces([write_run(world, tmp_path / f"run{suffix}")])
+    monkeypatch.setattr(tasks, "ROWS_OF_A_SHARE", -(-entry.meta["rows"] // shares))
+    scans, known = tasks.Scans(DRIVER, [entry], {}), known_of(entry)
+    length, scenario = entry.meta["rows"], known["scenarios"][0]
+    wholes = {}
+    if shares > 1:
+        surveys = [pickle.loads(row.told) for row in scans.rows(judging.SURVEY, **known)]
+        names = judging.WANTED.schema.names
+        rows = scans.table(control.SCAN).select(names).cast(judging.WANTED.schema)
+        wholes = {0: whole_of(facts_of(judging.ShareRows(length, rows.to_batches()), scenario), surveys)}
+    found = scans.rows(judging.JUDGE, **known, wholes=wholes, every=False)
+    told = [pickle.loads(row.told) for row in found if row.told is not None]
+    assert len(told) == shares
+    counted, summary = figures_of(told)["failovers"], world.summary()["failovers"]
+    for ours, theirs in zip(counted, summary, strict=True):
+        assert {name: ours.get(name) for name in theirs} == {**theirs, "forecast": None, "reordered": 0}
+    assert sum(row.verdict == "duplicate" for row in found) == sum(one["duplicates"] for one in counted) > 0
+    assert all((row.cause is None) == (row.verdict != "duplicate") for row in found)
+    assert {row.evidence_seq for row in found} - {None} <= set(range(length))
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])

@@ -100,6 +100,5 @@ def test_rows_near_a_frame_are_those_within_its_spans_and_all_of_a_short_trace(
     monkeypatch.setattr(steps.spans, "within", lambda name, found: (name, found))
     rows = SimpleNamespace(filter=lambda condition: ("filtered", condition))
     assert counting.near(rows, Frame(1), "seq") == ("filtered", ("seq", [(5, 9), (40, 40)]))
-    assert counting.near(rows, Frame(1), "seq", margin=3) == ("filtered", ("seq", [(2, 12), (37, 43)]))
     settings[tuning.ONE_TASK] = "true"
     assert counting.near(rows, Frame(1), "seq") is rows

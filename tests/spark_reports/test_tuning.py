@@ -15,8 +15,8 @@ from spark_reports.scans import tasks
 from spark_reports.session import SHUFFLED
 from tests.spark_reports.conftest import run_scenario, write_run
 
-JOBS_MOST = 70
-"""A report on region-down starts 57 jobs; with Spark's own settings about 250."""
+JOBS_MOST = 35
+"""A report on region-down starts 27 jobs; with Spark's own settings about 250."""
 
 
 def session(settings: dict[str, str]) -> Any:

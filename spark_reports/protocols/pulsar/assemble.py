@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.protocols.pulsar.verdicts.shares import DECIDING
 from spark_reports.protocols.pulsar.counting import Counting
-from spark_reports.protocols.pulsar.transforms.causes import CAUSES
 from spark_reports.read import TraceInput
 from spark_reports.runs import run_of
 from spark_reports.transforms.places import LEDGER_STEP
@@ -30,7 +30,6 @@ def runs_of(
     inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Counting
 ) -> list[dict[str, Any]]:
     """One object per trace, with its failovers' figures and examples without texts."""
-    figures, subscriptions = counting.figures(), counting.subscription_figures()
     examples: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
     for row in sorted(counting.cause_figures, key=_by_cause):
         examples[(row.run, row.failover_seq)][row.cause] = _example(row.example)
@@ -39,7 +38,7 @@ def runs_of(
         by_origin[(row.run, row.failover_seq)][row.cause][row.origin] = row.duplicates
     found = []
     for entry, scenario in zip(inputs, scenarios, strict=True):
-        failovers = figures.get(entry.run, [])
+        failovers = counting.figures[entry.run]["failovers"]
         for number, failover in enumerate(failovers):
             key = (entry.run, failover["failover_seq"])
             failover.update(number=number, examples=examples.get(key, {}), by_origin=by_origin.get(key, {}))
@@ -47,7 +46,7 @@ def runs_of(
             {
                 **run_of(entry, scenario),
                 "failovers": failovers,
-                "subscriptions": subscriptions.get(entry.run, {}),
+                "subscriptions": counting.figures[entry.run]["subscriptions"],
             }
         )
     return found
@@ -55,7 +54,7 @@ def runs_of(
 
 def _by_cause(row: Any) -> tuple[int, int, int]:
     """The order of decision, since Spark returns its rows in any order."""
-    return row.run, row.failover_seq, CAUSES.index(row.cause)
+    return row.run, row.failover_seq, list(DECIDING).index(row.cause)
 
 
 def _example(row: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from spark_reports.protocols.pulsar.transforms.cursors import ABSENT
+from spark_reports.protocols.pulsar.transforms.protocol import ABSENT
 from spark_reports.protocols.pulsar.transforms.series import SAMPLES
 from spark_reports.transforms.places import LEDGER_STEP, NEVER
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.protocols.pulsar.counting import COUNTS
+from simulator.protocols.pulsar.verdicts.shares import COUNTS
 from spark_reports.transforms.places import LEDGER_STEP
 
 PLAIN = (
@@ -63,7 +63,8 @@ def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame
     disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
     ledger = F.floor((F.col("place") + 1) / LEDGER_STEP)
     return (
-        judged.join(causes, ["run", "seq"], "left")
+        judged.drop("cause", "evidence_seq")
+        .join(causes, ["run", "seq"], "left")
         .join(disorder, ["run", "seq"], "left")
         .select(
             "run",

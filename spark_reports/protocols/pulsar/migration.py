@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from pyspark.sql import SparkSession
+
+from spark_reports.local import from_rows
+from spark_reports.protocols.pulsar.schemas import TENANTS
 from spark_reports.protocols.pulsar.transforms import migration
 from spark_reports.transforms.places import is_type
 
@@ -16,15 +20,22 @@ STEPS = ("metadata", "topic-data", "consumption-progress", "switch", "clean-up")
 CLIENTS_MOST = 40
 
 
-def add_migrations(runs: list[dict[str, Any]], control: Any, rows: Any, subscriptions: Any) -> None:
-    """Add its part to every run. `subscriptions` names each topic's tenant."""
+def add_migrations(
+    spark: SparkSession, runs: list[dict[str, Any]], scenarios: dict[int, Any], control: Any, rows: Any
+) -> None:
+    """Add its part to every run. `scenarios`, by run, name each topic's tenant."""
     for run in runs:
         run["migrations"] = []
     moves = migration.moves(control)
     begun = moves.orderBy("run", "move_seq").collect()
     if not begun:
         return
-    topics = subscriptions.select("run", "topic", "tenant").distinct()
+    tenants = {
+        (run, spec.topic, scenario.topics[spec.topic].tenant)
+        for run, scenario in scenarios.items()
+        for spec in scenario.subscriptions.values()
+    }
+    topics = from_rows(spark, sorted(tenants), TENANTS)
     by_move: dict[str, dict[tuple[int, int], list[Any]]] = {}
     frames = {
         "happenings": migration.happenings(control, moves).orderBy("seq"),

@@ -26,10 +26,9 @@ from spark_reports.protocols.pulsar import (
 )
 from spark_reports.protocols.pulsar.counting import Counting
 from spark_reports.protocols.pulsar.downloads import delivery_table
-from spark_reports.protocols.pulsar.facts import facts_of
 from spark_reports.protocols.pulsar.scans import consumers
 from spark_reports.protocols.pulsar.schemas import FAILOVERS, MESSAGES, ROWS
-from spark_reports.protocols.pulsar.transforms import protocol, subscriptions
+from spark_reports.protocols.pulsar.transforms import deliveries, protocol
 from spark_reports.read import TraceInput, scenarios_of, trace_rows
 from spark_reports.scans.tasks import Scans
 from spark_reports.transforms.places import FAILOVER
@@ -55,7 +54,7 @@ class FailoverPart:
 
     def steps(self) -> list[Step | Lanes]:
         """The names and functions of the steps, without those that have nothing to do."""
-        losses: Step = ("finding losses and unreplicated messages", lambda: self.counting.settle_messages())
+        judge: Step = ("judging every message", lambda: self.counting.judge_messages())
         run_changed: list[Step] = [("running it with one change at a time", self._run_changed)]
         compare: list[Step] = [("comparing the runs with one change", self._compare)]
         run_strategies: list[Step] = [("running the scenario under each strategy", self._run_strategies)]
@@ -63,13 +62,7 @@ class FailoverPart:
             *(run_strategies if self.compares else []),
             ("reading the traces", self._read),
             ("finding the failovers", lambda: self.counting.find_failovers()),
-            [
-                [
-                    ("judging every delivery", lambda: self.counting.judge_deliveries()),
-                    ("explaining every duplicate", lambda: self.counting.find_causes()),
-                ],
-                [losses, *(run_changed if self.job.changed else [])],
-            ],
+            [[judge], run_changed] if self.job.changed else judge,
             ("counting by subscription and consumer", self._count_clients),
             [
                 [
@@ -90,7 +83,12 @@ class FailoverPart:
         """The classified deliveries and their number."""
         counting = self.counting
         table = delivery_table(counting.deliveries(self.own), counting.explained, counting.reordered)
-        return table, sum(row.delivered for row in counting.partition_figures if row.run in self.own)
+        return table, sum(
+            counts["delivered"]
+            for run in self.own
+            for clusters in counting.figures[run]["subscriptions"].values()
+            for counts in clusters.values()
+        )
 
     def _run_strategies(self) -> None:
         """Add the traces of the run under each strategy, which are counted together with the report's own."""
@@ -106,14 +104,12 @@ class FailoverPart:
         }
         self.every_row = trace_rows(self.spark, self.inputs)
         self.rows = latency.without_audiences(self.every_row, self.by_run)
-        longest = max(entry.meta["rows"] for entry in self.inputs)
         scans = Scans(self.spark, self.inputs, latency.audiences_of(self.by_run))
-        facts = facts_of(self.spark, self.inputs, self.scenarios)
-        self._counting = Counting(self.spark, self.rows, scans, facts, longest)
+        self._counting = Counting(self.spark, self.inputs, self.by_run, scans)
 
     def _count_clients(self) -> None:
         counting = self.counting
-        counting.count_subscriptions()
+        counting.count_entries()
         all_runs = assemble.runs_of(self.inputs, self.scenarios, counting)
         self.runs, self.strategies = (
             [run for run in all_runs if (run["run"] in self.own) == own] for own in (True, False)
@@ -126,7 +122,7 @@ class FailoverPart:
 
         def find_keys() -> None:
             with counting.quick(counting.explained, counting.reordered):
-                found["keys"] = subscriptions.worst_keys(
+                found["keys"] = deliveries.worst_keys(
                     counting.explained.join(self.shown_failover_rows, list(FAILOVER), "leftsemi"),
                     counting.reordered,
                     assemble.KEYS_MOST,
@@ -150,10 +146,10 @@ class FailoverPart:
         figures = counting.local(scans.frame(consumers.SCAN, sources=sources))
         near = counting.near(self.shown_rows, counting.explained, "sequence_id")
         twice = counting.local(
-            subscriptions.acknowledged_twice(near, counting.explained, self.shown_failover_rows)
+            deliveries.acknowledged_twice(near, counting.explained, self.shown_failover_rows)
         )
         with counting.quick():
-            return counting.local(subscriptions.consumer_counts(figures, twice))
+            return counting.local(deliveries.consumer_counts(figures, twice))
 
     def _choose_shown(self) -> None:
         """Choose the failovers described in full, and the rows of their runs.
@@ -204,7 +200,7 @@ class FailoverPart:
         control, rows = self._of_own_runs(control), self._of_own_runs(self.rows)
         creation.add_creation(self.spark, self.runs, control, rows)
         shadows.add_shadows(self.spark, self.runs, control, rows)
-        migration.add_migrations(self.runs, control, rows, self.counting.facts.subscriptions)
+        migration.add_migrations(self.spark, self.runs, self.by_run, control, rows)
         latency.add_latency(self.runs, self.by_run, self._of_own_runs(self.every_row))
 
     def _of_own_runs(self, frame: DataFrame) -> DataFrame:

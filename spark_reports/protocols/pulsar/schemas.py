@@ -5,52 +5,18 @@ Rules: as `spark_reports.schemas`.
 
 from __future__ import annotations
 
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_reports.schemas import BINS
 
-RUNS = StructType(
-    [
-        StructField("run", LongType(), False),
-        StructField("file", StringType(), False),
-        StructField("until_us", LongType(), False),
-    ]
-)
-"""The traces of the job."""
-
-SITES = StructType(
+TENANTS = StructType(
     [
         StructField("run", LongType(), False),
         StructField("topic", StringType(), False),
-        StructField("cluster", StringType(), False),
-        StructField("enabled", BooleanType(), False),
-    ]
-)
-"""A cluster of a topic's replication list, and whether the feature is enabled there.
-
-`topic` is the name in the scenario.
-"""
-
-LINKS = StructType(
-    [
-        StructField("run", LongType(), False),
-        StructField("source", StringType(), False),
-        StructField("target", StringType(), False),
-        StructField("latency_us", LongType(), False),
-    ]
-)
-"""A directed link's nominal latency."""
-
-SUBSCRIPTIONS = StructType(
-    [
-        StructField("run", LongType(), False),
-        StructField("subscription", StringType(), False),
-        StructField("topic", StringType(), False),
-        StructField("synchronises", BooleanType(), False),
         StructField("tenant", StringType(), False),
     ]
 )
-"""A subscription, its topic and tenant by the scenario's names, and whether clusters sync its acks."""
+"""The tenant of a topic that has a subscription, by the scenario's names."""
 
 MESSAGES = StructType(
     [
@@ -78,3 +44,12 @@ STARTS = StructType(
 
 GRID = StructType([*BINS.fields, StructField("until_us", LongType(), False)])
 """The width of a run's bins, and the run's end."""
+
+ZOOMS = StructType(
+    [
+        *FAILOVERS.fields,
+        StructField("subscription", StringType(), False),
+        *(StructField(name, LongType(), False) for name in ("from_us", "to_us", "bin_us")),
+    ]
+)
+"""The span in which a failover's deliveries are shown, and the width of its bins."""

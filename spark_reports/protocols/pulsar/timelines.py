@@ -5,7 +5,7 @@ This module chooses the spans and bins that Spark counts, and makes the curves.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from spark_reports.local import from_rows
 from spark_reports.protocols.pulsar import curves
 from spark_reports.protocols.pulsar.counting import Counting
-from spark_reports.protocols.pulsar.scans import coverage, delivery_bins, logs
+from spark_reports.protocols.pulsar.scans import coverage, logs
+from spark_reports.protocols.pulsar.schemas import ZOOMS
 from spark_reports.protocols.pulsar.transforms import series
-from spark_reports.scans.tasks import Scans
 from spark_reports.schemas import BINS
 
 BEFORE_US, AFTER_US = 4_000_000, 3_000_000
@@ -35,7 +35,7 @@ def add_series(
     zooms = {(run["run"], failover["failover_seq"]): _zoom(run, failover) for run, failover in found}
     numbers = sorted({run["run"] for run, _ in found})
     scans = counting.scans.of(numbers)
-    deliveries = _deliveries(counting, scans, found, zooms)
+    deliveries = _deliveries(spark, counting, found, zooms)
     widths = {run["run"]: curves.bin_width_us(run["until_us"]) for run in runs}
     clock = from_rows(spark, [(number, widths[number]) for number in numbers], BINS)
     log_rows, mark_rows = defaultdict(list), defaultdict(list)
@@ -68,27 +68,26 @@ def add_series(
 
 
 def _deliveries(
+    spark: SparkSession,
     counting: Counting,
-    scans: Scans,
     found: list[tuple[dict[str, Any], dict[str, Any]]],
     zooms: dict[tuple[int, int], dict[str, int]],
 ) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """The deliveries of each failover in its zoom, by cluster, kind and bin; tasks know parts of them."""
+    """The deliveries of each failover in its zoom, by cluster, kind and bin."""
     spans = [
-        delivery_bins.Zoom(*key, failover["subscription"], **zooms[key])
+        (run["run"], failover["failover_seq"], failover["subscription"], *zooms[key].values())
         for run, failover in found
         for key in [(run["run"], failover["failover_seq"])]
     ]
-    sums: dict[tuple[int, int], Counter[tuple[str, str, int]]] = defaultdict(Counter)
-    for row in scans.rows(delivery_bins.SCAN, windows=counting.windows, zooms=spans):
-        sums[row.run, row.failover_seq][row.cluster, row.kind, row.bin] += row.deliveries
-    return {
-        key: [
-            {"cluster": cluster, "bin": number, "kind": kind, "deliveries": count}
-            for (cluster, kind, number), count in sorted(sums[key].items())
-        ]
-        for key in zooms
-    }
+    shown: dict[tuple[int, int], list[dict[str, Any]]] = {key: [] for key in zooms}
+    rows = counting.deliveries(sorted({run["run"] for run, _ in found}))
+    for row in series.delivery_bins(rows, from_rows(spark, spans, ZOOMS)).collect():
+        shown[row.run, row.failover_seq].append(
+            {name: row[name] for name in ("cluster", "bin", "kind", "deliveries")}
+        )
+    for mine in shown.values():
+        mine.sort(key=lambda one: (one["cluster"], one["kind"], one["bin"]))
+    return shown
 
 
 def _zoom(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, int]:

@@ -138,7 +138,7 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts) -> Failov
     )
 
 
-_SUMMED = (
+SUMMED = (
     "duplicates",
     "extra_deliveries",
     "redeliveries",
@@ -174,7 +174,7 @@ def summed(shares: list[ShareCounts]) -> CountedRun:
 def _summed_failover(parts: list[FailoverPart]) -> CountedFailover:
     counted, window = parts[0].counted, parts[0].window
     for part in parts[1:]:
-        for name in _SUMMED:
+        for name in SUMMED:
             setattr(counted, name, getattr(counted, name) + getattr(part.counted, name))
         for name in ("by_cause", "lost_by_cause"):
             mine, theirs = getattr(counted, name), getattr(part.counted, name)

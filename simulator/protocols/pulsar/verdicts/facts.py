@@ -357,7 +357,7 @@ _UNREAD = frozenset(("batch_index", "size_bytes", "detail"))
 _WHO = ("cluster", "topic", "subscription")
 _NEEDED: dict[str, tuple[str, ...]] = {
     # types with a row for each message keep only the columns that are read, beside seq and message
-    "message.published": ("key",),
+    "message.published": ("cluster", "key"),
     "message.receipted": (),
     "message.stored": ("at_us", "cluster", "peer", "topic", "position"),
     "message.delivered": ("at_us", *_WHO, "client", "position"),
@@ -503,11 +503,13 @@ class Whole:
     `heads`: by (cluster, topic) and instant the log's last position when the instant was over.
     `removed`: by (cluster, topic) and ledger the first row that removed one of its messages.
     `limits`: by (subscription, cluster, topic) and recovery the last position whose ack it brought back.
+    `instants`: of the rows in `removed`.
     """
 
     heads: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     removed: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     limits: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
+    instants: dict[int, int] = field(default_factory=dict)
 
 
 class History:
@@ -542,6 +544,8 @@ class History:
 
     def at_us(self, seq: int) -> int:
         """The instant of a row."""
+        if self.whole is not None and seq in self.whole.instants:
+            return self.whole.instants[seq]
         return self._trace.at_us(seq)
 
     def row(self, seq: int) -> dict:
@@ -625,10 +629,13 @@ def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
             start, stop = np.searchsorted(codes, (event.code, event.code + 1))
             if stop > start or not parts[event.name]:
                 parts[event.name].append(_typed(event, columns, order[start:stop], seqs))
-    return {
-        name: Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]})
-        for name, chunks in parts.items()
-    }
+    return {name: _in_order(chunks) for name, chunks in parts.items()}
+
+
+def _in_order(chunks: list[dict[str, np.ndarray]]) -> Table:
+    """The rows of one type by seq. A trace file that another program wrote may have them in any order."""
+    table = Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]})
+    return table if (np.diff(table.seq) > 0).all() else table.take(np.argsort(table.seq))
 
 
 def _typed(

@@ -1,22 +1,76 @@
-"""A run counted in shares of its messages: what must be known before a share is judged.
+"""A run counted in shares of its messages, by tasks that have one share each.
 
 Rules: every share has all control rows of the run. `survey` reads what one share knows of the whole,
-`whole_of` puts the surveys of all shares together, `count_share` judges a share with it, and `summed` adds
-up. A run counted as one share needs no survey: its rows are all there.
+`whole_of` puts the surveys of all shares together, `judged` judges a share with it, and `figures_of` adds up.
+A run counted as one share needs no survey: its rows are all there. What is passed on can be pickled.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from simulator.protocols.pulsar.events import BY_NAME
 from simulator.protocols.pulsar.verdicts.causes import instants_of_logs
-from simulator.protocols.pulsar.verdicts.facts import Acks, Facts, Whole, acks_of, ledger_of
-from simulator.protocols.pulsar.verdicts.windows import windows_of
+from simulator.protocols.pulsar.verdicts.count import (
+    SUMMED,
+    ShareCounts,
+    count_share,
+    failover_summary,
+    repeats_outside,
+    subscription_summary,
+    summed,
+)
+from simulator.protocols.pulsar.verdicts.facts import (
+    TYPES,
+    Acks,
+    Facts,
+    History,
+    LatestBefore,
+    Share,
+    Table,
+    Whole,
+    acks_of,
+    ledger_of,
+)
+from simulator.protocols.pulsar.verdicts.windows import Judged, Window, judge, windows_of
 from simulator.trace.registry import NULL
 
+if TYPE_CHECKING:
+    from simulator.counting.results import CountedFailover
+
 Names = tuple[str, ...]
+COUNTS = SUMMED
+"""Figures of a failover that are numbers of messages or deliveries."""
+CODES = {name: event.code for name, event in BY_NAME.items()}
+"""The code of each event type in a column `type`."""
+TYPES_READ = TYPES
+COLUMNS_READ = frozenset(
+    {"at_us", "reason", "detail", *(field for name in TYPES for field in BY_NAME[name].fields)}
+    - {"batch_index", "size_bytes"}
+)
+"""The types and columns of the rows that counting reads."""
+VERDICTS = ("plain", "repeated", "first", "duplicate", "redelivery", "extra")
+PLAIN, REPEATED, FIRST, DUPLICATE, REDELIVERY, EXTRA = range(len(VERDICTS))
+DECIDING = {
+    "resent_copy": ("earlier_copy",),
+    "subscription_missing": ("failover",),
+    "not_replicated": ("end",),
+    "cursor_went_back": ("went_back", "covered"),
+    "ack_not_registered": ("end",),
+    "not_in_target_yet": ("stored",),
+    "sync_in_flight": ("request",),
+    "after_last_sync": ("newest_request", "end"),
+    "ack_hole": ("mark_delete",),
+    "update_in_flight": ("position", "update"),
+    "snapshot_evicted": ("evicted",),
+    "snapshot_unused": ("cache", "snapshot"),
+    "snapshot_incomplete": ("attempt",),
+    "after_newest_snapshot": ("newest_snapshot", "end"),
+}
+"""The role of the row that decided about a duplicate of each cause, and the role where there is none."""
 
 
 @dataclass(slots=True)
@@ -28,6 +82,7 @@ class Survey:
 
     heads: dict[Names, dict[int, int]] = field(default_factory=dict)
     removed: dict[Names, dict[int, int]] = field(default_factory=dict)
+    instants: dict[int, int] = field(default_factory=dict)
     acks: dict[Names, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
@@ -40,14 +95,17 @@ def survey(facts: Facts) -> Survey:
             last = facts.log(cluster, topic).last_position(np.array(asked, dtype=np.int64)).tolist()
             found.heads.setdefault(history.named(cluster, topic), {}).update(zip(asked, last, strict=True))
     removed = history.table("message.removed")
-    for cluster, topic, ledger, seq in zip(
+    for cluster, topic, ledger, seq, at_us in zip(
         removed.cluster.tolist(),
         removed.topic.tolist(),
         ledger_of(removed.position).tolist(),
         removed.seq.tolist(),
+        removed.at_us.tolist(),
         strict=True,
     ):
-        found.removed.setdefault(history.named(cluster, topic), {}).setdefault(ledger, seq)
+        of_log = found.removed.setdefault(history.named(cluster, topic), {})
+        if ledger not in of_log:
+            of_log[ledger], found.instants[seq] = seq, at_us
     for subscription, cluster, topic in _recovered(facts):
         where = {"cluster": cluster, "topic": topic, "subscription": subscription}
         acks = acks_of(history, facts.log(cluster, topic), where)
@@ -64,6 +122,7 @@ def whole_of(control: Facts, surveys: list[Survey]) -> Whole:
             known = whole.heads.setdefault(log, {})
             for at_us, position in last.items():
                 known[at_us] = max(position, known.get(at_us, NULL))
+        whole.instants |= one.instants
         for log, seqs in one.removed.items():
             gone = whole.removed.setdefault(log, {})
             for ledger, seq in seqs.items():
@@ -76,6 +135,155 @@ def whole_of(control: Facts, surveys: list[Survey]) -> Whole:
         acks = Acks(np.zeros(len(rows), dtype=np.int64), positions[order], rows[order])
         whole.limits[name] = control.cursor(*cursor).forget(acks, None)
     return whole
+
+
+def facts_of(trace: Any, scenario: Any, share: tuple[int, int] = (0, 1), whole: Whole | None = None) -> Facts:
+    """What counting knows of a share: its number, and how many there are.
+
+    `trace` has length, names, `number`, `parts`, `at_us` and `row` of a `Trace`, and the rows of the share.
+    """
+    return Facts(History(trace, None, (), Share(*share), whole), scenario)
+
+
+class Deliveries(NamedTuple):
+    """Deliveries of a share with their verdicts, a value for each in every array; NULL: there is none.
+
+    `verdict` and `cause` are places in VERDICTS and DECIDING, names are numbers of `names`. `ack_…` is the
+    latest acknowledgement before, `key` and `origin` (the cluster) are those of the publish.
+    """
+
+    names: list[str]
+    rows: Table
+    producer: np.ndarray
+    sequence_id: np.ndarray
+    key: np.ndarray
+    origin: np.ndarray
+    verdict: np.ndarray
+    failover_seq: np.ndarray
+    ack_seq: np.ndarray
+    ack_us: np.ndarray
+    ack_cluster: np.ndarray
+    cause: np.ndarray
+    evidence_seq: np.ndarray
+
+
+def judged(facts: Facts, every: bool) -> tuple[ShareCounts, Deliveries]:
+    """The counts of a share, and its deliveries inside windows and repeats outside, or `every` delivery."""
+    counts = count_share(facts)
+    found = _deliveries(facts, [(part.window, part.judged, part.counted) for part in counts.failovers], every)
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("duplicates_list", "redelivered_list", "lost_list", "stranded_list"), ()
+    )
+    nobody: Any = None
+    short = [
+        replace(part, judged=nobody, counted=replace(part.counted, **nothing)) for part in counts.failovers
+    ]
+    return replace(counts, failovers=short), found
+
+
+def deliveries(facts: Facts) -> Deliveries:
+    """All deliveries of a share, without causes."""
+    return _deliveries(facts, [(window, judge(facts, window), None) for window in windows_of(facts)], True)
+
+
+def _deliveries(
+    facts: Facts, windows: list[tuple[Window, Judged, CountedFailover | None]], every: bool
+) -> Deliveries:
+    rows = facts.history.table("message.delivered")
+    verdict = np.full(len(rows), PLAIN, np.int64)
+    failover, cause, evidence = (np.full(len(rows), NULL, np.int64) for _ in range(3))
+    for subscription in np.unique(rows.subscription).tolist():
+        for cluster in np.unique(rows.cluster[rows.subscription == subscription]).tolist():
+            here = np.flatnonzero((rows.subscription == subscription) & (rows.cluster == cluster))
+            again = repeats_outside(facts, [window for window, _, _ in windows], subscription, cluster)
+            verdict[here[again]] = REPEATED
+    for window, found, counted in windows:
+        for table, word in (
+            (found.deliveries, EXTRA),
+            (found.first, FIRST),
+            (found.duplicates, DUPLICATE),
+            (found.redeliveries, REDELIVERY),
+        ):
+            verdict[np.searchsorted(rows.seq, table.seq)] = word
+        failover[np.searchsorted(rows.seq, found.deliveries.seq)] = window.opened_seq
+        if counted is not None:
+            at = np.searchsorted(rows.seq, found.duplicates.seq)
+            cause[at], evidence[at] = _explained(counted)
+    chosen = np.arange(len(rows)) if every else np.flatnonzero(verdict != PLAIN)
+    mine = rows.take(chosen)
+    return Deliveries(
+        facts.history.names,
+        mine,
+        *facts.history.identity(mine.message),
+        *_published(facts, mine.message),
+        verdict[chosen],
+        failover[chosen],
+        *_acknowledged(facts, mine),
+        cause[chosen],
+        evidence[chosen],
+    )
+
+
+def _explained(counted: CountedFailover) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each duplicate's cause in DECIDING, and the row that decided."""
+    listed: Any = counted.duplicates_list
+    names = list(DECIDING)
+    cause = np.array([names.index(name) for name in listed.columns["cause"]], dtype=np.int64)
+    evidence = np.full(len(cause), NULL, np.int64)
+    for number, roles in enumerate(DECIDING.values()):
+        for role in reversed(roles):
+            if role in listed.evidence:
+                mine = (cause == number) & (listed.evidence[role] != NULL)
+                evidence[mine] = listed.evidence[role][mine]
+    return cause, evidence
+
+
+def _published(facts: Facts, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Key and cluster of each message's first publish."""
+    rows = facts.history.table("message.published")
+    found = []
+    for column in (rows.key, rows.cluster):
+        first = np.full(facts.history.message_count, NULL, np.int64)
+        first[rows.message[::-1]] = column[::-1]
+        found.append(first[message])
+    return found[0], found[1]
+
+
+def _acknowledged(facts: Facts, rows: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, instant and cluster of the latest acknowledgement before each delivery, by its subscription."""
+    found = [np.full(len(rows), NULL, np.int64) for _ in range(3)]
+    for subscription in np.unique(rows.subscription).tolist():
+        acks = facts.history.table("message.acknowledged", subscription=subscription)
+        mine = np.flatnonzero(rows.subscription == subscription)
+        latest = LatestBefore(acks.message, acks.seq).row(rows.message[mine], rows.seq[mine])
+        for column, name in zip(found, ("seq", "at_us", "cluster"), strict=True):
+            column[mine] = np.append(getattr(acks, name), NULL)[latest]
+    return found[0], found[1], found[2]
+
+
+def figures_of(shares: list[ShareCounts]) -> dict[str, Any]:
+    """The figures of a run from the counts of all its shares, under the names of the summary.
+
+    `failovers` have `failover_seq` and `source_ended_us`, and no forecast. `reordered` is 0: it compares the
+    messages of all shares.
+    """
+    counted = summed(shares)
+    failovers = []
+    for part, one in zip(shares[0].failovers, counted.failovers, strict=True):
+        failovers.append(
+            {
+                "failover_seq": one.opened_seq,
+                "source_ended_us": part.source_ended_us,
+                **failover_summary(one),
+            }
+        )
+        del failovers[-1]["forecast"]
+    subscriptions: dict[str, dict[str, dict[str, Any]]] = {}
+    for (name, cluster), total in sorted(counted.subscriptions.items()):
+        subscriptions.setdefault(name, {})[cluster] = {**subscription_summary(total), "partitions": {}}
+    for (name, cluster, topic), total in sorted(counted.partitions.items()):
+        subscriptions[name][cluster]["partitions"][topic] = subscription_summary(total)
+    return {"failovers": failovers, "subscriptions": subscriptions}
 
 
 def _recovered(facts: Facts) -> list[tuple[int, int, int]]:

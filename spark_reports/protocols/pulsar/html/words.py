@@ -1,6 +1,6 @@
 """Texts of a report about Pulsar: causes, definitions, and each event as a clause.
 
-Rules: plain sentences. The definitions are those by which Spark counts (`transforms/`).
+Rules: plain sentences. The definitions are those of docs/counting.md.
 """
 
 from __future__ import annotations
@@ -90,6 +90,10 @@ _EVENTS: dict[str, str] = {
     "snapshot.refused": "{cluster} skips a snapshot: {reason}",
     "snapshot.completed": "snapshot complete at {cluster}, up to {ledger}:{entry}",
     "snapshot.evicted": "a snapshot leaves the cache of {subscription} at {cluster}: {reason}",
+    "snapshot.cached": "a snapshot enters the cache of {subscription} at {cluster}",
+    "snapshot.used": "{subscription} at {cluster} uses a snapshot for an update",
+    "subscription.deleted": "{subscription} is deleted at {cluster}",
+    "topic.unloaded": "{topic} is unloaded at {cluster}",
     "update.position": "{cluster} publishes an update for {peer}: mark-delete {to_ledger}:{to_entry}",
     "acknowledgements.sent": (
         "{cluster} sends the ack state of {subscription} to {peer}: mark-delete {ledger}:{entry}, {count} "

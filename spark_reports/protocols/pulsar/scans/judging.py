@@ -1,40 +1,36 @@
-"""The verdict on every delivery: first, duplicate, redelivery, extra, or a repeat outside any window.
+"""A share of a run's messages, judged in a task by the simulator's own counting.
 
-Rules: a row is before a delivery when its seq is smaller. A delivery belongs to a failover when it is at the
-target inside the window. Each message gets one verdict, at its first delivery there. Duplicate: acknowledged
-before, in any cluster. Redelivery: delivered before in any cluster, not acknowledged before. The rows are
-sorted once, by message and subscription. What a verdict asks about earlier rows is a running value over them.
+Rules: a task has all rows of the control plane, and the rows of its share of the messages. Its answer is the
+deliveries with their verdicts and, in a row of their own, the counts of the share. A run of several shares
+is surveyed first (`simulator.protocols.pulsar.verdicts.shares`).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from spark_reports.scans.columns import (
-    NONE,
-    begins,
-    changes,
-    code_of,
-    codes,
-    count_before,
-    first_in,
-    is_text,
-    last_before,
-    numbers,
-    order_by,
-    places,
-)
+import simulator.protocols.pulsar.verdicts.shares as shares
+from simulator.trace.registry import COLUMNS, INTEGER, NULL
+from spark_reports.scans.columns import NONE
 from spark_reports.scans.files import Scan, Wanted
 
-PUBLISHED, DELIVERED, ACKNOWLEDGED = "message.published", "message.delivered", "message.acknowledged"
 WANTED = Wanted(
-    (PUBLISHED, DELIVERED, ACKNOWLEDGED),
-    ("seq", "at_us", "sequence_id", "key", "ledger", "entry", "evidence_seq"),
-    ("producer", "subscription", "cluster", "topic", "client"),
+    shares.TYPES_READ,
+    (
+        "seq",
+        *(name for name, (kind, _) in COLUMNS.items() if kind == INTEGER and name in shares.COLUMNS_READ),
+    ),
+    tuple(name for name, (kind, _) in COLUMNS.items() if kind != INTEGER and name in shares.COLUMNS_READ),
+    everywhere=True,
 )
+SURVEYED = pa.schema([("run", pa.int64()), ("told", pa.binary())])
 JUDGED = pa.schema(
     [
         ("run", pa.int64()),
@@ -47,160 +43,169 @@ JUDGED = pa.schema(
         ("topic", pa.string()),
         ("client", pa.string()),
         ("place", pa.int64()),
-        ("stored_seq", pa.int64()),
         ("key", pa.int64()),
         ("origin", pa.string()),
         ("failover_seq", pa.int64()),
         ("ack_seq", pa.int64()),
         ("ack_us", pa.int64()),
         ("ack_cluster", pa.string()),
-        ("ack_place", pa.int64()),
         ("verdict", pa.string()),
+        ("cause", pa.string()),
+        ("evidence_seq", pa.int64()),
+        ("told", pa.binary()),
     ]
 )
-"""A delivery with its verdict, and the latest acknowledgement before it.
+"""A delivery with its verdict, and the latest acknowledgement before it; or only `told`, a share's counts.
 
 `origin` is the cluster in which the message was published, `failover_seq` null outside a window.
 """
-OWN = ("subscription", "producer", "sequence_id", "seq", "at_us", "cluster", "topic", "client")
-VERDICTS = ("plain", "repeated", "first", "duplicate", "redelivery", "extra", "acknowledged")
-PLAIN, REPEATED, FIRST, DUPLICATE, REDELIVERY, EXTRA, ACKNOWLEDGED_AGAIN = range(len(VERDICTS))
 
 
-class FailoverWindow(NamedTuple):
-    """One failover of a run: after the row `failover_seq` and before the row `end_seq`."""
+class ShareRows:
+    """The rows of a share as counting reads a trace: one pass over batches of rows, in any order."""
 
-    run: int
-    failover_seq: int
-    subscription: str
-    target: str
-    end_seq: int
+    def __init__(self, rows: int, batches: Iterable[pa.RecordBatch]) -> None:
+        self._rows, self._batches = rows, batches
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._seen: list[tuple[np.ndarray, np.ndarray]] = []
+        self._control: list[pa.RecordBatch] = []
 
+    def __len__(self) -> int:
+        return self._rows
 
-def windows_of(failovers: list[Any]) -> list[FailoverWindow]:
-    """The windows of collected failovers."""
-    return [
-        FailoverWindow(row.run, row.failover_seq, row.subscription, row.target, row.end_seq)
-        for row in failovers
-    ]
+    def number(self, name: str) -> int | None:
+        """The number of a name, None when no row had it."""
+        return self._numbers.get(name)
 
-
-class Judged(NamedTuple):
-    """The rows of some messages by message and subscription, with what the verdicts were made from.
-
-    Each of the arrays has a value per row: a code of VERDICTS, the row of the publish, the row of the latest
-    acknowledgement before, and the failover. NONE: there is none.
-    """
-
-    run: int
-    rows: pa.Table
-    verdict: np.ndarray
-    published: np.ndarray
-    ack: np.ndarray
-    failover: np.ndarray
-
-
-def deliveries(run: int, rows: pa.Table, windows: list[FailoverWindow]) -> pa.Table:
-    """All deliveries, in the columns of JUDGED."""
-    judged = judge(run, rows, windows)
-    return _table(judged, (judged.verdict != NONE) & (judged.verdict != ACKNOWLEDGED_AGAIN))
-
-
-def notable(run: int, rows: pa.Table, windows: list[FailoverWindow]) -> pa.Table:
-    """Deliveries inside windows, repeats outside, and acknowledgements that were repeated.
-
-    The latter have the verdict "acknowledged". Nearly all deliveries of a long run are none of these.
-    """
-    judged = judge(run, rows, windows)
-    return _table(judged, (judged.verdict != NONE) & (judged.verdict != PLAIN))
-
-
-def judge(run: int, rows: pa.Table, windows: list[FailoverWindow]) -> Judged:
-    """The verdicts on the rows of some messages, which are in the order of their seq."""
-    rows = rows.take(
-        pa.array(order_by(numbers(rows, "sequence_id"), codes(rows, "producer"), codes(rows, "subscription")))
-    )
-    message = changes(numbers(rows, "sequence_id"), codes(rows, "producer"))
-    of_message, of_both = begins(message), begins(message | changes(codes(rows, "subscription")))
-    is_publish, is_delivery, is_ack = (
-        is_text(rows, "type", name) for name in (PUBLISHED, DELIVERED, ACKNOWLEDGED)
-    )
-    ack = last_before(of_both, is_ack)
-    failover = _failovers(rows, is_delivery, [window for window in windows if window.run == run])
-    verdict = np.full(len(ack), NONE, np.int8)
-    verdict[is_ack & (ack != NONE)] = ACKNOWLEDGED_AGAIN
-    outside, inside = is_delivery & (failover == NONE), is_delivery & (failover != NONE)
-    verdict[outside] = PLAIN
-    verdict[outside & _here_before(rows, of_both, is_delivery)] = REPEATED
-    verdict[inside] = FIRST
-    verdict[inside & (count_before(of_both, is_delivery) > 0)] = REDELIVERY
-    verdict[inside & (ack != NONE)] = DUPLICATE
-    verdict[_extra(of_both, failover)] = EXTRA
-    return Judged(run, rows, verdict, first_in(of_message, is_publish), ack, failover)
-
-
-def _here_before(rows: pa.Table, begin: np.ndarray, is_delivery: np.ndarray) -> np.ndarray:
-    """Whether the same cluster had delivered the message before to the subscription."""
-    again = np.zeros(len(begin), bool)
-    several = begin[is_delivery & (count_before(begin, is_delivery) > 0)]
-    if len(several):
-        mine = np.flatnonzero(is_delivery & np.isin(begin, several))
-        mine = mine[order_by(begin[mine], codes(rows, "cluster")[mine])]
-        again[mine[~changes(begin[mine], codes(rows, "cluster")[mine])]] = True
-    return again
-
-
-def _failovers(rows: pa.Table, is_delivery: np.ndarray, windows: list[FailoverWindow]) -> np.ndarray:
-    """The failover of each delivery at the target inside its window; windows of a subscription are apart."""
-    found = np.full(len(is_delivery), NONE)
-    seq, cluster, subscription = numbers(rows, "seq"), codes(rows, "cluster"), codes(rows, "subscription")
-    for name in dict.fromkeys(window.subscription for window in windows):
-        mine = sorted(window for window in windows if window.subscription == name)
-        starts, ends, targets = (
-            np.array(values)
-            for values in zip(
-                *((one.failover_seq, one.end_seq, code_of(rows, "cluster", one.target)) for one in mine)
-            )
+    def parts(self, _last: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """The rows, a batch at a time: their seqs, and their columns by name."""
+        nothing = pa.RecordBatch.from_arrays(
+            [pa.array([], field.type) for field in WANTED.schema], schema=WANTED.schema
         )
-        at = np.flatnonzero(is_delivery & (subscription == code_of(rows, "subscription", name)))
-        number = np.searchsorted(starts, seq[at], "left") - 1
-        inside = (number >= 0) & (seq[at] < ends[number]) & (cluster[at] == targets[number])
-        found[at[inside]] = starts[number[inside]]
-    return found
+        for batch in chain([nothing], self._batches):
+            seqs = batch.column("seq").to_numpy()
+            columns = {
+                name: _numbered(batch.column(name), shares.CODES.__getitem__)
+                if name == "type"
+                else _numbered(batch.column(name), self._named)
+                if pa.types.is_dictionary(batch.column(name).type)
+                else batch.column(name).fill_null(NULL).to_numpy()
+                for name in names
+            }
+            self._seen.append((seqs, columns["at_us"]))
+            messages = [code for name, code in shares.CODES.items() if name.startswith("message.")]
+            control = np.flatnonzero(~np.isin(columns["type"], messages))
+            self._control.append(batch.select(["seq", "type", "reason", "detail"]).take(pa.array(control)))
+            yield seqs, columns
+
+    def _named(self, name: str) -> int:
+        if name not in self._numbers:
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
+
+    @cached_property
+    def _instants(self) -> tuple[np.ndarray, np.ndarray]:
+        seqs, at_us = (np.concatenate(columns) for columns in zip(*self._seen, strict=True))
+        order = np.argsort(seqs, kind="stable")
+        return seqs[order], at_us[order]
+
+    def at_us(self, seq: int) -> int:
+        """The instant of a row."""
+        seqs, at_us = self._instants
+        return int(at_us[np.searchsorted(seqs, seq)])
+
+    @cached_property
+    def _by_seq(self) -> dict[int, dict[str, Any]]:
+        table = pa.Table.from_batches(self._control)
+        return {row["seq"]: row for row in table.to_pylist()}
+
+    def row(self, seq: int) -> dict[str, Any]:
+        """Type, reason and detail of a row of the control plane."""
+        return self._by_seq[seq]
 
 
-def _extra(begin: np.ndarray, failover: np.ndarray) -> np.ndarray:
-    """Whether an earlier delivery of the same message is in the same failover."""
-    extra = np.zeros(len(begin), bool)
-    inside = np.flatnonzero(failover != NONE)
-    extra[inside[~changes(begin[inside], failover[inside])]] = True
-    return extra
+def _numbered(column: pa.DictionaryArray, number: Callable[[str], int]) -> np.ndarray:
+    """The texts of a column as numbers, NULL for none."""
+    known = np.array([*map(number, column.dictionary.to_pylist()), NULL], dtype=np.int64)
+    return known[column.indices.fill_null(NONE).to_numpy()]
 
 
-def _table(judged: Judged, wanted: np.ndarray) -> pa.Table:
-    """The wanted rows in the columns of JUDGED."""
-    chosen = np.flatnonzero(wanted)
-    failover, published, ack = (array[chosen] for array in (judged.failover, judged.published, judged.ack))
-    mine = judged.rows.take(pa.array(chosen))
-    of_publish = judged.rows.select(["key", "cluster"]).take(pa.array(published, mask=published == NONE))
-    of_ack = judged.rows.select(["seq", "at_us", "cluster", "ledger", "entry"]).take(
-        pa.array(ack, mask=ack == NONE)
-    )
+def surveyed(
+    run: int,
+    share: tuple[int, int],
+    batches: Iterable[pa.RecordBatch],
+    rows: Mapping[int, int],
+    scenarios: Mapping[int, Any],
+) -> pa.Table:
+    """What a share knows of the whole run. `rows` and `scenarios` are by run."""
+    found = shares.survey(shares.facts_of(ShareRows(rows[run], batches), scenarios[run], share))
+    return pa.table({"run": [run], "told": [pickle.dumps(found)]}, SURVEYED)
+
+
+def judged(
+    run: int,
+    share: tuple[int, int],
+    batches: Iterable[pa.RecordBatch],
+    rows: Mapping[int, int],
+    scenarios: Mapping[int, Any],
+    wholes: Mapping[int, Any],
+    every: bool,
+) -> pa.Table:
+    """The share's deliveries and its counts, in the columns of JUDGED. `wholes` are of runs with surveys.
+
+    Unless `every`, the deliveries are those inside windows, and the repeats outside. Nearly all deliveries of
+    a long run are neither of these.
+    """
+    facts = shares.facts_of(ShareRows(rows[run], batches), scenarios[run], share, wholes.get(run))
+    counts, found = shares.judged(facts, every)
+    counted = pa.table({"run": [run], "told": [pickle.dumps(counts)]})
+    return pa.concat_tables([_table(run, found), counted], promote_options="default")
+
+
+def deliveries(
+    run: int,
+    share: tuple[int, int],
+    batches: Iterable[pa.RecordBatch],
+    rows: Mapping[int, int],
+    scenarios: Mapping[int, Any],
+) -> pa.Table:
+    """All deliveries of the share, without causes, in the columns of JUDGED."""
+    facts = shares.facts_of(ShareRows(rows[run], batches), scenarios[run], share)
+    return _table(run, shares.deliveries(facts))
+
+
+def _table(run: int, found: shares.Deliveries) -> pa.Table:
+    """The deliveries in the columns of JUDGED."""
+    rows, count = found.rows, len(found.rows)
+    texts = pa.array(found.names, pa.string())
+
+    def named(numbers: np.ndarray, words: pa.Array = texts) -> pa.Array:
+        return words.take(pa.array(numbers, mask=numbers < 0))
+
+    def whole(numbers: np.ndarray) -> pa.Array:
+        return pa.array(numbers, mask=numbers == NULL)
+
     columns = {
-        "run": pa.array(np.full(len(chosen), judged.run)),
-        **{name: mine.column(name) for name in OWN},
-        "place": places(mine),
-        "stored_seq": mine.column("evidence_seq"),
-        "key": of_publish.column("key"),
-        "origin": of_publish.column("cluster"),
-        "failover_seq": pa.array(failover, mask=failover == NONE),
-        "ack_seq": of_ack.column("seq"),
-        "ack_us": of_ack.column("at_us"),
-        "ack_cluster": of_ack.column("cluster"),
-        "ack_place": places(of_ack),
-        "verdict": pa.DictionaryArray.from_arrays(pa.array(judged.verdict[chosen]), pa.array(VERDICTS)),
+        "run": pa.repeat(run, count),
+        **{name: named(getattr(rows, name)) for name in ("subscription", "cluster", "topic", "client")},
+        "producer": named(found.producer),
+        "sequence_id": found.sequence_id,
+        "seq": rows.seq,
+        "at_us": rows.at_us,
+        "place": whole(np.where(rows.position == NULL, NULL, rows.position - 1)),
+        "origin": named(found.origin),
+        "ack_cluster": named(found.ack_cluster),
+        **{name: whole(getattr(found, name)) for name in ("key", "failover_seq", "ack_seq", "ack_us")},
+        "verdict": named(found.verdict, pa.array(shares.VERDICTS)),
+        "cause": named(found.cause, pa.array(list(shares.DECIDING))),
+        "evidence_seq": whole(found.evidence_seq),
+        "told": pa.nulls(count, pa.binary()),
     }
-    return pa.table(columns).cast(JUDGED)
+    return pa.table(columns).select(JUDGED.names).cast(JUDGED)
 
 
-DELIVERIES, NOTABLE = Scan(WANTED, deliveries, JUDGED), Scan(WANTED, notable, JUDGED)
+SURVEY = Scan(WANTED, surveyed, SURVEYED, in_shares=True)
+DELIVERIES = Scan(WANTED, deliveries, JUDGED, in_shares=True)
+JUDGE = Scan(WANTED, judged, JUDGED, in_shares=True)

@@ -1,4 +1,4 @@
-"""Counts of rows by type and place, from which the sums of subscriptions and of logs are made."""
+"""Entries and bytes of logs by kind."""
 
 from __future__ import annotations
 
@@ -10,29 +10,23 @@ from spark_reports.scans.files import Scan, Wanted
 
 WANTED = Wanted(
     (
-        "subscription.created",
-        "message.delivered",
-        "message.acknowledged",
-        "message.expired",
-        "message.skipped",
         "message.stored",
         "marker.written",
         "marker.stored",
     ),
     ("seq", "sequence_id", "batch_index", "size_bytes"),
-    ("cluster", "topic", "subscription", "reason"),
+    ("cluster", "reason"),
 )
-_BY = ("type", "cluster", "topic", "subscription", "reason")
+_BY = ("type", "cluster", "reason")
 TALLIES = pa.schema(
     [
         ("run", pa.int64()),
         *((name, pa.string()) for name in _BY),
-        ("rows", pa.int64()),
         ("entries", pa.int64()),
         ("size_bytes", pa.int64()),
     ]
 )
-"""Rows of a type by cluster, topic, subscription and reason; their entries (of a batch, one) and bytes."""
+"""The entries of a type by cluster and reason (a batch is one entry), and their bytes."""
 
 
 def tally(run: int, rows: pa.Table) -> pa.Table:
@@ -42,13 +36,13 @@ def tally(run: int, rows: pa.Table) -> pa.Table:
     counted = (
         rows.append_column("entry", pa.array(entry.astype(np.int64)))
         .group_by(_BY, use_threads=False)
-        .aggregate([([], "count_all"), ("entry", "sum"), ("size_bytes", "sum")])
+        .aggregate([("entry", "sum"), ("size_bytes", "sum")])
     )
     size_bytes = column_of(counted, "size_bytes_sum").fill_null(0)
     return pa.table(
         [
             pa.repeat(run, counted.num_rows),
-            *(counted.column(name) for name in (*_BY, "count_all", "entry_sum")),
+            *(counted.column(name) for name in (*_BY, "entry_sum")),
             size_bytes,
         ],
         names=TALLIES.names,

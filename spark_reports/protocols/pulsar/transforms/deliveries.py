@@ -1,22 +1,11 @@
-"""What follows from the verdicts of `scans.judging`: sums, repeats and reordering."""
+"""What follows from the verdicts of `scans.judging`: order, causes, origins, consumers and keys."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.transforms.places import FAILOVER
-
-
-def judged(notable: DataFrame) -> DataFrame:
-    """The deliveries among notable rows."""
-    return notable.filter(F.col("verdict") != "acknowledged")
-
-
-def repeated(notable: DataFrame) -> DataFrame:
-    """Acknowledgements that were repeated: run, subscription, early (its seq), late (the next one's)."""
-    again = notable.filter(F.col("verdict") == "acknowledged")
-    return again.select("run", "subscription", F.col("ack_seq").alias("early"), F.col("seq").alias("late"))
+from spark_reports.transforms.places import FAILOVER, is_type
 
 
 def reordered(judged: DataFrame) -> DataFrame:
@@ -36,29 +25,110 @@ def reordered(judged: DataFrame) -> DataFrame:
     )
 
 
-def delivery_figures(judged: DataFrame, reordered: DataFrame) -> DataFrame:
-    """The counts of each failover's deliveries."""
-    verdicts = (
-        judged.filter(F.col("failover_seq").isNotNull())
-        .groupBy(*FAILOVER)
-        .agg(
-            *(
-                F.count_if(F.col("verdict") == verdict).alias(name)
-                for verdict, name in (
-                    ("duplicate", "duplicates"),
-                    ("extra", "extra_deliveries"),
-                    ("redelivery", "redeliveries"),
-                )
-            ),
-            F.min("at_us").alias("first_delivery_us"),
-        )
+def origin_counts(explained: DataFrame) -> DataFrame:
+    """Duplicates by failover, cause and the cluster in which they were published."""
+    return (
+        explained.groupBy(*FAILOVER, "cause", "origin")
+        .agg(F.count("*").alias("duplicates"))
+        .select(*FAILOVER, "cause", "origin", "duplicates")
     )
-    disorder = reordered.groupBy(*FAILOVER).agg(F.count("*").alias("reordered"))
-    return verdicts.join(disorder, list(FAILOVER), "left").select(
-        *FAILOVER,
-        "duplicates",
-        "extra_deliveries",
-        "redeliveries",
-        F.coalesce("reordered", F.lit(0)).alias("reordered"),
-        "first_delivery_us",
+
+
+def cause_counts(explained: DataFrame) -> DataFrame:
+    """Duplicates by failover and cause, with the earliest as the example."""
+    example = F.struct(
+        "producer",
+        "sequence_id",
+        "topic",
+        "client",
+        "ack_cluster",
+        "origin",
+        "key",
+        "seq",
+        "at_us",
+        "ack_seq",
+        "ack_us",
+        "evidence_seq",
+    )
+    return (
+        explained.groupBy(*FAILOVER, "cause")
+        .agg(F.count("*").alias("duplicates"), F.min_by(example, "seq").alias("example"))
+        .select(*FAILOVER, "cause", "duplicates", "example")
+    )
+
+
+def consumer_counts(consumers: DataFrame, twice: DataFrame) -> DataFrame:
+    """The figures of each consumer at the source before the failover, in the columns of `scans.consumers`.
+
+    `duplicates` is the number of messages that it acknowledged and that were delivered again.
+    """
+    figures = ("delivered", "acknowledged", "unacked")
+    nothing = (F.lit(0).alias(name) for name in figures)
+    keys = (*FAILOVER, "cluster", "client")
+    parts = consumers.withColumn("duplicates", F.lit(0)).unionByName(
+        twice.select(*keys, *nothing, F.lit(None).cast("long").alias("slowest_us"), "duplicates")
+    )
+    return (
+        parts.groupBy(*keys)
+        .agg(
+            *(F.sum(name).alias(name) for name in figures),
+            F.max("slowest_us").alias("slowest_us"),
+            F.sum("duplicates").alias("duplicates"),
+        )
+        .select(*keys, *figures, "slowest_us", "duplicates")
+    )
+
+
+def acknowledged_twice(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
+    """How many duplicates each consumer at the source had acknowledged before the failover.
+
+    Columns: FAILOVER, cluster, client, duplicates.
+    """
+    windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
+    acked = rows.filter(is_type("message.acknowledged")).join(
+        F.broadcast(windows), ["run", "subscription", "cluster"], "inner"
+    )
+    met = acked.filter(F.col("seq") < F.col("failover_seq")).join(
+        explained.select(*FAILOVER, "producer", "sequence_id"),
+        [*FAILOVER, "producer", "sequence_id"],
+        "leftsemi",
+    )
+    return met.groupBy(*FAILOVER, "cluster", "client").agg(
+        F.count_distinct("producer", "sequence_id").alias("duplicates")
+    )
+
+
+def worst_keys(explained: DataFrame, reordered: DataFrame, most: int) -> DataFrame:
+    """The keys with most duplicates and reordered deliveries, at most `most` per failover.
+
+    Where there are no keys, the producer is the key.
+    """
+    of_key = [*FAILOVER, "producer", "key"]
+    twice = explained.groupBy(*of_key).agg(
+        F.count("*").alias("duplicates"),
+        F.max_by(F.struct("sequence_id", "seq", "ack_seq", "evidence_seq", "cause"), "seq").alias("last"),
+    )
+    disorder = reordered.groupBy(*of_key).agg(F.count("*").alias("reordered"))
+    both = twice.withColumnRenamed("key", "k").join(
+        disorder.withColumnsRenamed({"run": "r", "failover_seq": "f", "producer": "p", "key": "q"}),
+        (F.col("run") == F.col("r"))
+        & (F.col("failover_seq") == F.col("f"))
+        & (F.col("producer") == F.col("p"))
+        & F.col("k").eqNullSafe(F.col("q")),
+        "left",
+    )
+    rank = F.row_number().over(
+        Window.partitionBy(*FAILOVER).orderBy(F.col("duplicates").desc(), "producer", "k")
+    )
+    return (
+        both.withColumn("rank", rank)
+        .filter(F.col("rank") <= most)
+        .select(
+            *FAILOVER,
+            "producer",
+            F.col("k").alias("key"),
+            "duplicates",
+            F.coalesce("reordered", F.lit(0)).alias("reordered"),
+            "last",
+        )
     )

@@ -1,11 +1,51 @@
-"""The work and cost of the protocol: snapshots, how they ended, and markers' entries and bytes."""
+"""The failovers, and the protocol's work and cost: cursors, snapshots, markers' entries and bytes.
+
+Rules: a window begins at the row `failover.started` and lasts to the subscription's next one, else to the end
+of the trace. A deleted subscription is at `ABSENT`, below every position. Before its first row a cursor does
+not exist.
+"""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.transforms.places import FAILOVER, first_seq, is_type
+from spark_reports.transforms.places import FAILOVER, NEVER, first_seq, is_type, place
+
+ABSENT = -(1 << 62)
+CURSOR = ("run", "cluster", "topic", "subscription")
+
+
+def failovers(rows: DataFrame) -> DataFrame:
+    """The failovers, one row per failover.
+
+    Columns: run, failover_seq, failover_us, subscription, source, target, mode, end_seq, end_us (null: open).
+    """
+    following = Window.partitionBy("run", "subscription").orderBy("seq")
+    return rows.filter(is_type("failover.started")).select(
+        "run",
+        F.col("seq").alias("failover_seq"),
+        F.col("at_us").alias("failover_us"),
+        "subscription",
+        F.col("cluster").alias("source"),
+        F.col("peer").alias("target"),
+        F.col("reason").alias("mode"),
+        F.coalesce(F.lead("seq").over(following), F.lit(NEVER)).alias("end_seq"),
+        F.lead("at_us").over(following).alias("end_us"),
+    )
+
+
+def marks(rows: DataFrame) -> DataFrame:
+    """Rows that set a mark-delete: run, cluster, topic, subscription, seq, at_us, type, reason, mark."""
+    wanted = rows.filter(
+        is_type("subscription.created", "subscription.deleted", "cursor.moved", "cursor.recovered")
+    )
+    mark = (
+        F.when(F.col("type") == "subscription.deleted", F.lit(ABSENT))
+        .when(F.col("type") == "cursor.moved", place("to_ledger", "to_entry"))
+        .otherwise(place())
+    )
+    return wanted.select(*CURSOR, "seq", "at_us", "type", "reason", mark.alias("mark"))
 
 
 def snapshots(rows: DataFrame) -> DataFrame:
