@@ -46,7 +46,7 @@ def test_blue_green_drains_blue_without_duplicates_or_reordering():
 def test_the_drained_cluster_is_no_failover_target():
     world = run(*GREEN[:2], base=CHECKED, until="8s")
     assert world.forecast("billing", "green") == {}, "its topic only sends clients on"
-    assert world.view()["forecast"]["billing"] == {"from": "green", "to": {}, "entries": {}}
+    assert world.view()["forecast"]["billing"] ["to"] == {}
     world.seek(at_us=2_500_000)
     assert list(world.forecast("billing", "blue")) == ["green"]
 
