@@ -277,6 +277,28 @@ def test_undo_opens_the_run_without_the_command(lab):
     )
 
 
+def test_the_dialog_of_branches_is_closed_by_keyboard_also_after_it_was_rewritten(lab):
+    """A longer branch rewrites the list, and its focused button is then another one."""
+    lab.seek(5_000_000)
+    lab.page.evaluate(
+        "() => failoverLab.link.command({ do: 'link.cut', link: 'us-east <-> us-west' }, { apart: true })"
+    )
+    lab.until("state.branches.length === 2")
+    lab.page.keyboard.press("y")
+    dialog = lab.page.locator("[data-part=branches-dialog]")
+    expect(dialog).to_be_visible()
+    lines = dialog.locator("li").all_inner_texts()
+    lab.page.evaluate("() => failoverLab.link.seek(failoverLab.getState().view.furthest_us + 1_000_000)")
+    expect(dialog.locator("li")).not_to_have_text(lines)
+    expect(dialog.locator("button.branch:focus")).to_have_count(1)
+    lab.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    lab.page.keyboard.press("y")
+    lab.page.evaluate("() => document.activeElement.blur()")
+    lab.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
 def test_a_replication_backlog_is_cleared_from_the_menu_of_its_region(lab):
     lab.seek(3_000_000)
     lab.page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-west -> us-east' })")

@@ -83,7 +83,9 @@ export function makeBranches(document, root, { link, getState, say }) {
   function write(state) {
     const all = branchesNow(state);
     const end_us = Math.max(1, ...all.map((one) => one.furthest_us));
+    const focused = [...list.children].findIndex((line) => line.contains(document.activeElement));
     list.replaceChildren(...branchTree(all, state, state.view.branch).map((node) => lineOf(document, node, state, end_us, () => choose(node.number))));
+    if (focused >= 0) found(list, `li:nth-child(${focused + 1}) button`)?.focus();
   }
 
   function choose(number) {

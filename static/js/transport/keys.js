@@ -117,7 +117,8 @@ export function blurClickedButtons(target, signal) {
 
 function typing(element, key) {
   if (!element?.closest) return false;
-  if (element.closest("dialog[open]")) return true;
+  // the page behind a modal dialog gets no keys, even when the dialog's focused part has been replaced: Escape would not close it
+  if (element.closest("dialog[open]") || element.ownerDocument.querySelector("dialog:modal")) return true;
   if (element.closest("input:not([type=range]), textarea, select, [contenteditable]")) return true;
   if (element.closest("[role=slider], input[type=range]") && key.startsWith("Arrow")) return true;
   return key === " " && element.closest("button, a, summary") !== null;
