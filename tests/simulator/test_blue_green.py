@@ -46,7 +46,12 @@ def test_blue_green_drains_blue_without_duplicates_or_reordering():
 def test_the_drained_cluster_is_no_failover_target():
     world = run(*GREEN[:2], base=CHECKED, until="8s")
     assert world.forecast("billing", "green") == {}, "its topic only sends clients on"
-    assert world.view()["forecast"]["billing"] ["to"] == {}
+    forecast = world.view()["forecast"]["billing"]
+    assert (forecast["from"], forecast["to"]) == ("green", {})
+    marked = {name: logs["orders"] for name, logs in forecast["entries"].items()}
+    assert list(marked) == ["blue", "green"]
+    assert all((log["ranges"], log["causes"], log["messages"]) == ([], [], 0) for log in marked.values())
+    assert marked["blue"]["acked"] == [[0, 290]], "in green; nobody reads them here again"
     world.seek(at_us=2_500_000)
     assert list(world.forecast("billing", "blue")) == ["green"]
 
