@@ -14,9 +14,8 @@ from typing import Any
 from simulator import recordings
 from simulator.differences import differences
 from simulator.protocols.manifest import RunComparison
-from simulator.runs import Variant
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.changes import ordered
+from simulator.scenarios.changes import Variant, ordered
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.rule_files import BUILT_IN, loaded_rules
 from simulator.scenarios.settings import OPTIONS, RULE

@@ -17,8 +17,8 @@ from simulator.counting.wilson import wilson_interval
 from simulator.instants import RunFailed
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
-from simulator.runs import Runs, Slices, Variant, finished
-from simulator.scenarios.changes import CommandLog
+from simulator.runs import Runs, Slices, finished
+from simulator.scenarios.changes import CommandLog, Variant
 from simulator.scenarios.draw_commands import ARRIVALS, POISSON, SPREAD_MAX_MILLIONTHS
 from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.model import CommandSpec, Scenario

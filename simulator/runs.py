@@ -8,11 +8,11 @@ past: it is run once, and each goes on from a fork of it. How the work is cut in
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from simulator.scenarios.changes import CommandLog, PlacedSetting
+from simulator.scenarios.changes import Variant
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_commands
 from simulator.world import ROWS_MAX, World
@@ -26,32 +26,6 @@ SETTLING_US = 250_000
 Result = TypeVar("Result")
 Slices = Generator[Callable[[], Any] | None, Any, Result]
 """Yields None after a slice, or a function that may take long: its result is to be sent back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """The inputs of one run: its scenario, with its canonical text, and its command log.
-
-    `key` is for links, `name` for readers. `settings` and `no_setting` are those of the change that was made
-    (`simulator.scenarios.changes.Changed`). Seed and end are the scenario's unless given. A run with
-    `fork_us` shares its past with others: up to the end of that instant it is equal to theirs, and has no
-    command by hand.
-    """
-
-    key: str
-    name: str
-    scenario: Scenario
-    commands: CommandLog
-    settings: tuple[PlacedSetting, ...] = ()
-    no_setting: str = ""
-    seed: int | None = None
-    until_us: int | None = None
-    fork_us: int | None = None
-
-    @property
-    def end_us(self) -> int:
-        """The instant at whose end the run ends."""
-        return self.scenario.until_us if self.until_us is None else self.until_us
 
 
 class Runs:

@@ -13,9 +13,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from simulator.protocols.table import protocol_of
-from simulator.runs import Variant
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.changes import NO_SETTING, CommandLog
+from simulator.scenarios.changes import NO_SETTING, CommandLog, Variant
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import price_of, price_words
 from simulator.world import World
@@ -37,18 +36,7 @@ def variants(
         if made is not None:
             changed = replace(made.scenario, tour=None, pair={})  # they describe the run as it was
             changed = replace(changed, canonical_text=canonical_text(changed))
-            found.append(
-                Variant(
-                    made.key,
-                    made.name,
-                    changed,
-                    made.commands,
-                    made.settings,
-                    made.no_setting,
-                    seed,
-                    until_us,
-                )
-            )
+            found.append(replace(made, scenario=changed, seed=seed, until_us=until_us))
     return found
 
 

@@ -19,7 +19,8 @@ from simulator.experiments.experiment import Experiment, Point
 from simulator.experiments.phase import first_fault_us, moved, moved_without_text
 from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of
-from simulator.runs import Runs, Variant, finished
+from simulator.runs import Runs, finished
+from simulator.scenarios.changes import Variant
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError
 from simulator.world import World

@@ -1,6 +1,6 @@
-"""Changes to one setting, option or command of a run's inputs, for "what would have helped".
+"""Variants: the inputs of runs, and changes to one setting, option or command of them.
 
-Rules: a change takes a scenario and a command log and returns a `Changed`, or None where it does not apply.
+Rules: a change takes a scenario and a command log and returns a `Variant`, or None where it does not apply.
 It reads inputs, never an outcome. Each protocol lists its own. The changed scenario is loaded from its
 canonical text like any other, so mappings keep the declared order. A change that an operator can make by a
 setting names it as it is written there. Any other change says in one of `NO_SETTING` what it is instead.
@@ -38,11 +38,13 @@ class PlacedSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """The inputs of a run with one thing changed.
+class Variant:
+    """The inputs of one run: its scenario, with its canonical text, and its command log.
 
-    `key` is for links, `name` for readers. `settings` make the change on real brokers. Without them
-    `no_setting` is a key of `NO_SETTING`.
+    `key` is for links, `name` for readers. `settings` make the change on real brokers; without them
+    `no_setting` is a key of `NO_SETTING`. Seed and end are the scenario's unless given. A run with `fork_us`
+    shares its past with others: up to the end of that instant it is equal to theirs, and has no command by
+    hand.
     """
 
     key: str
@@ -51,9 +53,17 @@ class Changed:
     commands: CommandLog
     settings: tuple[PlacedSetting, ...] = ()
     no_setting: str = ""
+    seed: int | None = None
+    until_us: int | None = None
+    fork_us: int | None = None
+
+    @property
+    def end_us(self) -> int:
+        """The instant at whose end the run ends."""
+        return self.scenario.until_us if self.until_us is None else self.until_us
 
 
-Change = Callable[[Any, CommandLog], Changed | None]
+Change = Callable[[Any, CommandLog], Variant | None]
 """A change takes a scenario of its own protocol."""
 
 

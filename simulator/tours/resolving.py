@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from simulator.protocols.table import protocol_of
-from simulator.runs import Variant
+from simulator.scenarios.changes import Variant
 from simulator.scenarios.model import Scenario, Tour, TourCondition, TourStep
 from simulator.scenarios.names import MESSAGE
 from simulator.tours.filling import Figures, TourError

@@ -23,7 +23,8 @@ from simulator.experiments import (
     run_batch,
 )
 from simulator.experiments.runs import later
-from simulator.runs import Runs, Variant, finished
+from simulator.runs import Runs, finished
+from simulator.scenarios.changes import Variant
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.problems import Problem
 from tests.examples import examples

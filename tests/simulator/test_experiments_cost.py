@@ -17,7 +17,8 @@ from simulator.experiments import (
     read_experiment_text,
     run_batch,
 )
-from simulator.runs import Runs, Variant, finished
+from simulator.runs import Runs, finished
+from simulator.scenarios.changes import Variant
 from simulator.set_ups import completed, composed
 from simulator.world import World
 

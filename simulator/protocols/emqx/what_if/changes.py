@@ -16,9 +16,9 @@ from simulator.protocols.emqx.scenario.model import EmqxScenario, PublisherSpec,
 from simulator.protocols.emqx.scenario.settings import PROPOSAL
 from simulator.scenarios.changes import (
     Change,
-    Changed,
     CommandLog,
     PlacedSetting,
+    Variant,
     given,
     instead,
     ordered,
@@ -67,7 +67,7 @@ PING, PATIENCE, DEADLINE = (
 HEARTBEAT, CLAIM = "leader_heartbeat_interval", "leader_claim_ttl"
 
 
-def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Variant | None:
     declared = OPTIONS[option]
     wanted = REPAIRING.get(option, declared.default_under({EMQX: PROPOSAL}))
     if declared.value_under(scenario.options) == wanted or not _can_occur(option, scenario, commands):
@@ -76,7 +76,7 @@ def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed 
     if declared.default_under(options) != wanted:
         options = ordered({**options, option: wanted}, OPTIONS)
     changed = replace(scenario, options=options)
-    return Changed(f"repaired-{option}", REPAIRED[option], changed, commands, no_setting="release")
+    return Variant(f"repaired-{option}", REPAIRED[option], changed, commands, no_setting="release")
 
 
 def _can_occur(option: str, scenario: Scenario, commands: CommandLog) -> bool:
@@ -108,7 +108,7 @@ def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
     )
 
 
-def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _patient_leader(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Let the leader reassign no stream before every borrower without a response has stopped reading."""
     lease_us = _setting(scenario, PING) + _setting(scenario, PATIENCE)
     if _setting(scenario, DEADLINE) > lease_us:
@@ -119,7 +119,7 @@ def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed | None:
     return _set("patient-leader", words, scenario, commands, {DEADLINE: lease_us + SECOND_US})
 
 
-def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _short_leases(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Let a borrower without a response stop reading before the leader reassigns its streams."""
     deadline_us = _setting(scenario, DEADLINE)
     if deadline_us > _setting(scenario, PING) + _setting(scenario, PATIENCE) or deadline_us < 4:
@@ -132,7 +132,7 @@ def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed | None:
     return _set("short-leases", words, scenario, commands, {PING: each_us, PATIENCE: each_us})
 
 
-def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _heartbeat(scenario: Scenario, commands: CommandLog) -> Variant | None:
     return _less(
         scenario,
         commands,
@@ -143,7 +143,7 @@ def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _claim(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _claim(scenario: Scenario, commands: CommandLog) -> Variant | None:
     if _setting(scenario, CLAIM) // 2 <= _setting(scenario, HEARTBEAT):
         return None  # a running leader would lose its claim
     return _less(
@@ -156,7 +156,7 @@ def _claim(scenario: Scenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _rounds(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _rounds(scenario: Scenario, commands: CommandLog) -> Variant | None:
     return _less(
         scenario,
         commands,
@@ -167,7 +167,7 @@ def _rounds(scenario: Scenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _halved(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _halved(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Halve the leases and deadlines.
 
     The streams of sessions that die are reassigned earlier. In return, more streams have two readers when a
@@ -179,13 +179,13 @@ def _halved(scenario: Scenario, commands: CommandLog) -> Changed | None:
     return _set("leases-halved", "all leases and deadlines half as long", scenario, commands, halves)
 
 
-def _chunks(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _chunks(scenario: Scenario, commands: CommandLog) -> Variant | None:
     size = _setting(scenario, "batch_size")
     words = f"chunks of one message instead of up to {size}"
     return None if size == 1 else _set("chunks-of-one", words, scenario, commands, {"batch_size": 1})
 
 
-def _prompt(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _prompt(scenario: Scenario, commands: CommandLog) -> Variant | None:
     kept = without(scenario, commands, "session.pause-acks", "session.resume-acks")
     if kept is None and all(
         spec.processing == Distribution() and not spec.paused for spec in scenario.sessions.values()
@@ -197,7 +197,7 @@ def _prompt(scenario: Scenario, commands: CommandLog) -> Changed | None:
         name: replace(spec, processing=Distribution(), paused=False)
         for name, spec in changed.sessions.items()
     }
-    return Changed(
+    return Variant(
         "prompt-clients",
         "clients that acknowledge at once",
         replace(changed, sessions=sessions),
@@ -206,7 +206,7 @@ def _prompt(scenario: Scenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _quality(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _quality(scenario: Scenario, commands: CommandLog) -> Variant | None:
     assert isinstance(scenario, EmqxScenario)
     specs: list[PublisherSpec | SessionSpec] = [*scenario.publishers.values(), *scenario.sessions.values()]
     if all(spec.qos for spec in specs):
@@ -214,7 +214,7 @@ def _quality(scenario: Scenario, commands: CommandLog) -> Changed | None:
     publishers = {name: replace(spec, qos=spec.qos or 1) for name, spec in scenario.publishers.items()}
     sessions = {name: replace(spec, qos=spec.qos or 1) for name, spec in scenario.sessions.items()}
     places = (("PUBLISH", scenario.publishers), ("SUBSCRIBE", scenario.sessions))
-    return Changed(
+    return Variant(
         "quality-1",
         "QoS 1 instead of 0",
         replace(scenario, publishers=publishers, sessions=sessions),
@@ -229,19 +229,19 @@ def _quality(scenario: Scenario, commands: CommandLog) -> Changed | None:
 
 def _in_order(
     key: str, words: str, old: str, new: str, scenario: Scenario, commands: CommandLog, **defaults: Any
-) -> Changed | None:
+) -> Variant | None:
     changed = instead(scenario, commands, old, new, **defaults)
-    return None if changed is None else Changed(key, words, *changed, no_setting="failure")
+    return None if changed is None else Variant(key, words, *changed, no_setting="failure")
 
 
 def _spared(
     key: str, words: str, faults: Sequence[str], scenario: Scenario, commands: CommandLog
-) -> Changed | None:
+) -> Variant | None:
     kept = without(scenario, commands, *faults)
-    return None if kept is None else Changed(key, words, *kept, no_setting="failure")
+    return None if kept is None else Variant(key, words, *kept, no_setting="failure")
 
 
-def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _closed_first(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Let clients close their connection before they open another.
 
     The leaders are then informed, which they are not of a takeover.
@@ -268,7 +268,7 @@ def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed | None:
         )
     ]
     log = [{**entry, "number": number} for number, entry in enumerate(log)]
-    return Changed(
+    return Variant(
         "closed-first",
         "clients that close their connection before they connect again",
         replace(scenario, commands=planned),
@@ -297,7 +297,7 @@ def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict
     return found
 
 
-def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _evacuated(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Disconnect the clients of nodes in order before the nodes stop."""
 
     def wanted(do: str, arguments: dict[str, Any]) -> bool:
@@ -313,12 +313,12 @@ def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed | None:
     )
     log = [{**entry, "evacuate": True} if wanted(entry["do"], entry) else entry for entry in commands]
     changed = replace(scenario, commands=planned)
-    return Changed(
+    return Variant(
         "nodes-evacuated", "nodes evacuated before they stop", changed, log, no_setting="procedure"
     )
 
 
-def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def _safe_messages(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Keep every message between leaders and borrowers from being lost, late or duplicated.
 
     This drops the commands and the links' shares.
@@ -333,7 +333,7 @@ def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed | None:
         pair: replace(link, loss=None, duplication=None, reordering=None)
         for pair, link in changed.links.items()
     }
-    return Changed(
+    return Variant(
         "messages-safe",
         "no message lost, delayed or duplicated between sessions and leaders",
         replace(changed, links=links),
@@ -389,26 +389,26 @@ CONFIG_ROOTS = {**dict.fromkeys(LIVE_SETTINGS, "durable_queues"), "batch_size": 
 """The root of each setting in EMQX's configuration; a setting without one is a constant of its code."""
 
 
-def _set(key: str, name: str, scenario: Scenario, commands: CommandLog, values: dict[str, int]) -> Changed:
+def _set(key: str, name: str, scenario: Scenario, commands: CommandLog, values: dict[str, int]) -> Variant:
     """The scenario with other values of settings, each with its path in EMQX's configuration.
 
     A change of a constant of EMQX's code is a release of its own, not a setting.
     """
     changed = replace(scenario, settings=ordered({**scenario.settings, **values}, SETTINGS))
     if any(setting not in CONFIG_ROOTS for setting in values):
-        return Changed(key, name, changed, commands, no_setting="release")
+        return Variant(key, name, changed, commands, no_setting="release")
     placed = []
     for setting, value in values.items():
         path = f"{CONFIG_ROOTS[setting]}.{setting}"
         written = _duration(value) if SETTINGS[setting].kind == "duration" else str(value)
         where = "emqx.conf or emqx ctl conf load, cluster-wide"
         placed.append(PlacedSetting(path, written, f"{path} = {written}", where))
-    return Changed(key, name, changed, commands, tuple(placed))
+    return Variant(key, name, changed, commands, tuple(placed))
 
 
 def _less(
     scenario: Scenario, commands: CommandLog, key: str, name: str, times: int, words: str
-) -> Changed | None:
+) -> Variant | None:
     """Shorten a duration to one `times`-th."""
     was_us = _setting(scenario, name)
     if was_us < 2 * times:

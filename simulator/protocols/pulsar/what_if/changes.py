@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
-from simulator.scenarios.changes import Change, Changed, CommandLog, PlacedSetting, given, ordered, without
+from simulator.scenarios.changes import Change, CommandLog, PlacedSetting, Variant, given, ordered, without
 from simulator.scenarios.rule_files import BUILT_IN, loaded_rules
 from simulator.scenarios.settings import OPTIONS, RULE, SETTINGS, own_rule
 
@@ -33,14 +33,14 @@ BUILDER = "Java client, ConsumerBuilder"
 """Where settings of a consumer are. Clients in other languages have the same settings."""
 
 
-def _period(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _period(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     if not _replicates(scenario):
         return None
     default_ms = int(scenario.settings.get(PERIOD, SETTINGS[PERIOD].default))
     if default_ms < 2:
         return None
     changed = _with_setting(scenario, PERIOD, default_ms // 2, lambda value: max(1, int(value) // 2))
-    return Changed(
+    return Variant(
         "period-halved",
         f"a snapshot every {default_ms // 2} ms instead of {default_ms} ms",
         changed,
@@ -49,7 +49,7 @@ def _period(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     rule = scenario.options.get("snapshotCacheRule", "spread")
     # under spread, a cache size that is valid only with oldest-first would be refused
     if not _replicates(scenario) or any(
@@ -57,7 +57,7 @@ def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | Non
     ):
         return None
     other = OTHER_RULE[rule]
-    return Changed(
+    return Variant(
         "cache-rule",
         f"snapshot cache rule {other} instead of {rule}",
         replace(scenario, options=ordered({**scenario.options, "snapshotCacheRule": other}, OPTIONS)),
@@ -66,7 +66,7 @@ def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | Non
     )
 
 
-def _rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _rule(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     """The rule of the file that this process was started with, or the built-in one instead of it."""
     found, now = loaded_rules(), own_rule(scenario.options)
     if found is None or not _replicates(scenario):
@@ -76,15 +76,15 @@ def _rule(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
     options = ordered({**scenario.options, RULE: value}, OPTIONS)
     key = f"rule-{value.partition('@')[0]}"
-    return Changed(key, name, replace(scenario, options=options), commands, no_setting="release")
+    return Variant(key, name, replace(scenario, options=options), commands, no_setting="release")
 
 
-def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     if not any(CACHED in settings for settings in _settings(scenario)):
         return None
     size = scenario.settings.get(CACHED)
     changed = _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2)
-    return Changed(
+    return Variant(
         "cache-doubled",
         "a snapshot cache twice as large",
         changed,
@@ -93,14 +93,14 @@ def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Changed | Non
     )
 
 
-def _queues(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _queues(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     if all(spec.receiver_queue_size <= SMALL_QUEUE_MESSAGES for spec in scenario.consumers.values()):
         return None
     small = {
         name: replace(spec, receiver_queue_size=min(SMALL_QUEUE_MESSAGES, spec.receiver_queue_size))
         for name, spec in scenario.consumers.items()
     }
-    return Changed(
+    return Variant(
         "small-queues",
         f"receiver queues of {SMALL_QUEUE_MESSAGES}",
         replace(scenario, consumers=small),
@@ -109,14 +109,14 @@ def _queues(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _holds(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _holds(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     kept = without(scenario, commands, "consumer.hold")
     if kept is None and all(spec.hold is None for spec in scenario.consumers.values()):
         return None
     changed, log = kept or (scenario, commands)
     assert isinstance(changed, PulsarScenario), "dropping commands leaves the rest as it is"
     prompt = {name: replace(spec, hold=None) for name, spec in changed.consumers.items()}
-    return Changed(
+    return Variant(
         "no-holds",
         "held messages acknowledged like the others",
         replace(changed, consumers=prompt),
@@ -125,13 +125,13 @@ def _holds(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _acks_at_once(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _acks_at_once(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     if all(spec.acknowledgment_group_time_us == 0 for spec in scenario.consumers.values()):
         return None
     prompt = {
         name: replace(spec, acknowledgment_group_time_us=0) for name, spec in scenario.consumers.items()
     }
-    return Changed(
+    return Variant(
         "acks-at-once",
         "each acknowledgement sent at once, not in groups",
         replace(scenario, consumers=prompt),
@@ -140,11 +140,11 @@ def _acks_at_once(scenario: PulsarScenario, commands: CommandLog) -> Changed | N
     )
 
 
-def _delays(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _delays(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     if all(spec.delay is None for spec in scenario.producers.values()):
         return None
     prompt = {name: replace(spec, delay=None) for name, spec in scenario.producers.items()}
-    return Changed(
+    return Variant(
         "no-delays",
         "no message with delayed delivery",
         replace(scenario, producers=prompt),
@@ -153,7 +153,7 @@ def _delays(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _flag(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
     unflagged = [
         name
@@ -166,7 +166,7 @@ def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
         name: replace(spec, replicate_subscription_state=True) if name in unflagged else spec
         for name, spec in scenario.subscriptions.items()
     }
-    return Changed(
+    return Variant(
         "replicated",
         "replicated subscription state switched on from the start",
         replace(scenario, subscriptions=flagged),
@@ -175,7 +175,7 @@ def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     """Acknowledgement-state sync, which Apache Pulsar does not have.
 
     Its causes belong to the family of tenant migration.
@@ -195,7 +195,7 @@ def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed | No
         for name, spec in scenario.subscriptions.items()
     }
     name = "acknowledgement sync each second instead of snapshots (not in Apache Pulsar)"
-    return Changed(
+    return Variant(
         "acks-told",
         name,
         replace(scenario, subscriptions=synced, family="tenant-migration"),
@@ -204,11 +204,11 @@ def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed | No
     )
 
 
-def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     if all(spec.replication is None for spec in scenario.topics.values()):
         return None
     topics = {name: replace(spec, replication=None) for name, spec in scenario.topics.items()}
-    return Changed(
+    return Variant(
         "two-ways",
         "every topic replicated between all its regions in both directions",
         replace(scenario, topics=topics),
@@ -217,16 +217,16 @@ def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     )
 
 
-def _planned(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _planned(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     return _moved(scenario, commands, "planned", "planned", "planned move before the region failed", {})
 
 
-def _drained(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _drained(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     words = "producers stopped first, consumers moved when the target had every acknowledgement"
     return _moved(scenario, commands, "drained", "drained", words, {"stop-producers": True})
 
 
-def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     """No region fails at all.
 
     Left out where each failed region is left at that instant: that is "planned".
@@ -245,28 +245,28 @@ def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
     return (
         None
         if kept is None
-        else Changed("all-up", "every region up all the time", *kept, no_setting="failure")
+        else Variant("all-up", "every region up all the time", *kept, no_setting="failure")
     )
 
 
-def _links_up(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _links_up(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     kept = without(scenario, commands, *LINK_FAULTS)
-    return None if kept is None else Changed("links-up", "no link cut or slowed", *kept, no_setting="failure")
+    return None if kept is None else Variant("links-up", "no link cut or slowed", *kept, no_setting="failure")
 
 
-def _markers_safe(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _markers_safe(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     kept = without(scenario, commands, *MARKER_FAULTS)
     if kept is None:
         return None
-    return Changed("markers-safe", "no marker delayed or dropped by a command", *kept, no_setting="failure")
+    return Variant("markers-safe", "no marker delayed or dropped by a command", *kept, no_setting="failure")
 
 
-def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Changed | None:
+def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Variant | None:
     partial = "unsafePartialSnapshotAfter"
     if not scenario.options.get(partial):
         return None
     options = {name: value for name, value in scenario.options.items() if name != partial}
-    return Changed(
+    return Variant(
         "whole-snapshots",
         "no snapshot completed with responses missing",
         replace(scenario, options=options),
@@ -373,7 +373,7 @@ def _with_setting(
 
 def _moved(
     scenario: PulsarScenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]
-) -> Changed | None:
+) -> Variant | None:
     """Every failover in this mode, with the former region up until then."""
 
     def changes(do: str, arguments: dict[str, Any]) -> bool:
@@ -405,4 +405,4 @@ def _moved(
         for entry in commands
         if not spared(entry["do"], entry, entry["at_us"])
     ]
-    return Changed(key, name, replace(scenario, commands=kept), log, no_setting="procedure")
+    return Variant(key, name, replace(scenario, commands=kept), log, no_setting="procedure")
