@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario
-from simulator.protocols.pulsar.verdicts.shares import facts_of, figures_of, whole_of
+from simulator.protocols.pulsar.verdicts.shares import figures_of, whole_of
 from spark_reports.protocols.pulsar.scans import consumers, coverage, judging, logs, tallies
 from spark_reports.read import TraceInput, find_traces, unreadable
 from spark_reports.scans import columns, control, tasks
@@ -132,13 +132,13 @@ def test_verdicts_are_those_of_a_loop_over_the_rows(
     expected = plain_verdicts([row for row in rows if "producer" in row], windows)
     names = ("verdict", "failover_seq", "ack_seq", "ack_cluster", "origin", "key")
     batches = table_of(rows, judging.WANTED).to_batches()
-    known: Any = {"rows": {0: 5000}, "scenarios": {0: None}}
+    inputs = judging.Inputs({0: 5000}, {0: None})
     for of in (1, 3):
         found = [
             row
             for share in range(of)
             for row in judging.deliveries(
-                0, (share, of), [of_share(batch, share, of) for batch in batches], **known
+                0, (share, of), [of_share(batch, share, of) for batch in batches], inputs
             ).to_pylist()
         ]
         assert {row["seq"]: tuple(row[name] for name in names) for row in found} == expected
@@ -175,7 +175,7 @@ def trace(world: World, tmp_path_factory: pytest.TempPathFactory) -> TraceInput:
     return entry
 
 
-def works(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, tuple[Scan, dict[str, Any]]]:
+def works(rows: list[dict[str, Any]], inputs: judging.Inputs) -> dict[str, tuple[Scan, dict[str, Any]]]:
     """Every scan of a report, with the failovers of this run."""
     moves = [row for row in rows if row["type"] == "failover.started"]
     ends = [*(row["seq"] for row in moves[1:]), NEVER]
@@ -193,7 +193,7 @@ def works(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, tuple[
     ]  # fmt: skip
     sources = [consumers.Source(0, row["seq"], row["subscription"], row["cluster"]) for row in moves]
     return {
-        "deliveries": (judging.DELIVERIES, known),
+        "deliveries": (judging.DELIVERIES, {"inputs": inputs}),
         "coverage": (coverage.SCAN, {"targets": targets}),
         "consumers": (consumers.SCAN, {"sources": sources}),
         "tallies": (tallies.SCAN, {}),
@@ -225,11 +225,11 @@ def joined(rows: list[Any]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def scan_works(trace: TraceInput) -> dict[str, tuple[Scan, dict[str, Any]]]:
-    return works(pq.read_table(trace.path).to_pylist(), known_of(trace))
+    return works(pq.read_table(trace.path).to_pylist(), inputs_of(trace))
 
 
-def known_of(trace: TraceInput) -> dict[str, Any]:
-    return {"rows": {0: trace.meta["rows"]}, "scenarios": {0: load_scenario(trace.meta["scenario"])}}
+def inputs_of(trace: TraceInput) -> judging.Inputs:
+    return judging.Inputs({0: trace.meta["rows"]}, {0: load_scenario(trace.meta["scenario"])})
 
 
 def scanned(entry: TraceInput, scan_works: dict[str, tuple[Scan, dict[str, Any]]]) -> dict[str, Any]:
@@ -264,12 +264,12 @@ def test_rows_in_any_order_and_without_a_younger_column_are_read(
 
 def test_rows_of_hidden_subscriptions_are_left_out(trace: TraceInput) -> None:
     def rows(hidden: dict[int, list[str]]) -> list[Any]:
-        return tasks.Scans(DRIVER, [trace], hidden).rows(judging.DELIVERIES, **known_of(trace))
+        return tasks.Scans(DRIVER, [trace], hidden).rows(judging.DELIVERIES, inputs=inputs_of(trace))
 
     [name] = {row.subscription for row in rows({})}
     assert not rows({0: [name]})
     assert rows({1: [name]})
-    assert not tasks.Scans(DRIVER, [trace], {}).of([1]).rows(judging.DELIVERIES, **known_of(trace))
+    assert not tasks.Scans(DRIVER, [trace], {}).of([1]).rows(judging.DELIVERIES, inputs=inputs_of(trace))
 
 
 @pytest.mark.parametrize("shares", [1, 3, 8])
@@ -279,23 +279,21 @@ def test_shares_of_a_file_add_up_to_the_engines_counts(
 ) -> None:
     [entry] = find_traces([write_run(world, tmp_path / f"run{suffix}")])
     monkeypatch.setattr(tasks, "ROWS_OF_A_SHARE", -(-entry.meta["rows"] // shares))
-    scans, known = tasks.Scans(DRIVER, [entry], {}), known_of(entry)
-    length, scenario = entry.meta["rows"], known["scenarios"][0]
-    wholes = {}
+    scans, inputs = tasks.Scans(DRIVER, [entry], {}), inputs_of(entry)
     if shares > 1:
-        surveys = [pickle.loads(row.told) for row in scans.rows(judging.SURVEY, **known)]
+        surveys = [pickle.loads(row.survey) for row in scans.rows(judging.SURVEY, inputs=inputs)]
         names = judging.WANTED.schema.names
         rows = scans.table(control.SCAN).select(names).cast(judging.WANTED.schema)
-        wholes = {0: whole_of(facts_of(judging.ShareRows(length, rows.to_batches()), scenario), surveys)}
-    found = scans.rows(judging.JUDGE, **known, wholes=wholes, every=False)
-    told = [pickle.loads(row.told) for row in found if row.told is not None]
-    assert len(told) == shares
-    counted, summary = figures_of(told)["failovers"], world.summary()["failovers"]
+        inputs = inputs._replace(wholes={0: whole_of(inputs.facts(0, rows.to_batches()), surveys)})
+    found = scans.rows(judging.JUDGE, inputs=inputs, every=False)
+    counts = [pickle.loads(row["counts"]) for row in found if row["counts"] is not None]
+    assert len(counts) == shares
+    counted, summary = figures_of(counts)["failovers"], world.summary()["failovers"]
     for ours, theirs in zip(counted, summary, strict=True):
         assert {name: ours.get(name) for name in theirs} == {**theirs, "forecast": None, "reordered": 0}
     assert sum(row.verdict == "duplicate" for row in found) == sum(one["duplicates"] for one in counted) > 0
     assert all((row.cause is None) == (row.verdict != "duplicate") for row in found)
-    assert {row.evidence_seq for row in found} - {None} <= set(range(length))
+    assert {row.evidence_seq for row in found} - {None} <= set(range(entry.meta["rows"]))
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])

@@ -35,10 +35,7 @@ class Counting(Steps):
     ) -> None:
         super().__init__(spark)
         self.scans = scans
-        self.known = {
-            "rows": {entry.run: entry.meta["rows"] for entry in inputs},
-            "scenarios": scenarios,
-        }
+        self.inputs = judging.Inputs({entry.run: entry.meta["rows"] for entry in inputs}, scenarios)
         self.figures: dict[int, dict[str, Any]] = {}
 
     def find_failovers(self) -> None:
@@ -52,20 +49,20 @@ class Counting(Steps):
     def judge_messages(self) -> None:
         """Judge every message, and add up the counts of the shares."""
         every = tuning.one_task(self.spark)
-        found = self.keep(self.scans.frame(judging.JUDGE, **self.known, wholes=self._wholes(), every=every))
-        told: dict[int, list[Any]] = {}
-        for row in found.filter(F.col("told").isNotNull()).select("run", "told").collect():
-            told.setdefault(row.run, []).append(pickle.loads(row.told))
-        self.figures = {run: shares.figures_of(told[run]) for run in sorted(told)}
+        inputs = self.inputs._replace(wholes=self._wholes())
+        judged = self.keep(self.scans.frame(judging.JUDGE, inputs=inputs, every=every))
+        counts: dict[int, list[Any]] = {}
+        for row in judged.filter(F.col("counts").isNotNull()).select("run", "counts").collect():
+            counts.setdefault(row.run, []).append(pickle.loads(row["counts"]))
+        self.figures = {run: shares.figures_of(counts[run]) for run in sorted(counts)}
         failovers = {
             (run, one["failover_seq"]): one
-            for run, found in self.figures.items()
-            for one in found["failovers"]
+            for run, figures in self.figures.items()
+            for one in figures["failovers"]
         }
         for row in self.failover_rows:
             failovers[row.run, row.failover_seq]["end_us"] = row.end_us
-        rows = found.filter(F.col("told").isNull()).drop("told")
-        self.judged = self.settle(rows)
+        self.judged = self.settle(judged.filter(F.col("counts").isNull()).drop("counts"))
         self.every = self.judged if every else None
         with self.quick(self.judged):
             self.explained = self.settle(self.judged.filter(F.col("verdict") == "duplicate"))
@@ -83,23 +80,20 @@ class Counting(Steps):
         if not runs:
             return {}
         surveys: dict[int, list[Any]] = {}
-        for row in self.scans.of(runs).rows(judging.SURVEY, **self.known):
-            surveys.setdefault(row.run, []).append(pickle.loads(row.told))
+        for row in self.scans.of(runs).rows(judging.SURVEY, inputs=self.inputs):
+            surveys.setdefault(row.run, []).append(pickle.loads(row.survey))
         wholes = {}
         for run in sorted(runs):
             rows = self.control.filter(F.col("run") == run).toArrow().select(judging.WANTED.schema.names)
             batches = rows.cast(judging.WANTED.schema).to_batches()
-            scenario, length = (self.known[name][run] for name in ("scenarios", "rows"))
-            wholes[run] = shares.whole_of(
-                shares.facts_of(judging.ShareRows(length, batches), scenario), surveys[run]
-            )
+            wholes[run] = shares.whole_of(self.inputs.facts(run, batches), surveys[run])
         return wholes
 
     def deliveries(self, runs: list[int]) -> DataFrame:
         """All deliveries of some runs with their verdicts."""
         if self.every is not None:
             return self.every.filter(F.col("run").isin(runs))
-        return self.scans.of(runs).frame(judging.DELIVERIES, **self.known).drop("told")
+        return self.scans.of(runs).frame(judging.DELIVERIES, inputs=self.inputs).drop("counts")
 
     def count_entries(self) -> None:
         """Count the entries of logs and markers."""

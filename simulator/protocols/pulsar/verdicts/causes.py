@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -90,10 +90,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One line of a table: its name in `by_cause`, and the function that judges a batch."""
+    """One line of a table: its name in `by_cause`, and the function that judges a batch.
+
+    `deciding` is the evidence that decided: its role, and the role where there is no such row.
+    """
 
     name: str
     judge: Callable[[Batch], Verdict]
+    deciding: tuple[str, ...] = ()
 
 
 def causes_of(family: str) -> tuple[Cause, ...]:
@@ -906,18 +910,18 @@ def after_last_sync(batch: Batch) -> Verdict:
 
 
 CAUSES: tuple[Cause, ...] = (
-    Cause("resent_copy", resent_copy),
-    Cause("subscription_missing", subscription_missing),
-    Cause("not_replicated", not_replicated),
-    Cause("cursor_went_back", cursor_went_back),
-    Cause("ack_not_registered", ack_not_registered),
-    Cause("not_in_target_yet", not_in_target_yet),
-    Cause("ack_hole", ack_hole),
-    Cause("update_in_flight", update_in_flight),
-    Cause("snapshot_evicted", snapshot_evicted),
-    Cause("snapshot_unused", snapshot_unused),
-    Cause("snapshot_incomplete", snapshot_incomplete),
-    Cause("after_newest_snapshot", after_newest_snapshot),
+    Cause("resent_copy", resent_copy, ("earlier_copy",)),
+    Cause("subscription_missing", subscription_missing, ("failover",)),
+    Cause("not_replicated", not_replicated, ("end",)),
+    Cause("cursor_went_back", cursor_went_back, ("went_back", "covered")),
+    Cause("ack_not_registered", ack_not_registered, ("end",)),
+    Cause("not_in_target_yet", not_in_target_yet, ("stored",)),
+    Cause("ack_hole", ack_hole, ("mark_delete",)),
+    Cause("update_in_flight", update_in_flight, ("position", "update")),
+    Cause("snapshot_evicted", snapshot_evicted, ("evicted",)),
+    Cause("snapshot_unused", snapshot_unused, ("cache", "snapshot")),
+    Cause("snapshot_incomplete", snapshot_incomplete, ("attempt",)),
+    Cause("after_newest_snapshot", after_newest_snapshot, ("newest_snapshot", "end")),
 )
 
 # --- the ordered causes of tenant migration, in one table for its three strategies
@@ -943,13 +947,14 @@ def _without_sync(judge: Callable[[Batch], Verdict]) -> Callable[[Batch], Verdic
 
 def _table() -> tuple[Cause, ...]:
     lines = [
-        cause if cause.name in _FOR_ALL else Cause(cause.name, _without_sync(cause.judge)) for cause in CAUSES
+        cause if cause.name in _FOR_ALL else replace(cause, judge=_without_sync(cause.judge))
+        for cause in CAUSES
     ]
     after = 1 + [cause.name for cause in lines].index("not_in_target_yet")
     return (
         *lines[:after],
-        Cause("sync_in_flight", sync_in_flight),
-        Cause("after_last_sync", after_last_sync),
+        Cause("sync_in_flight", sync_in_flight, ("request",)),
+        Cause("after_last_sync", after_last_sync, ("newest_request", "end")),
         *lines[after:],
     )
 

@@ -7,8 +7,9 @@ a failover is not counted here: it is made from the world's state at that instan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,12 +139,15 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts) -> Failov
     )
 
 
-SUMMED = (
+_PLAIN = (
+    "mode",
+    "at_us",
     "duplicates",
     "extra_deliveries",
     "redeliveries",
     "lost",
     "lost_recovered",
+    "lost_by_cause",
     "stranded",
     "stranded_unprocessed",
     "stranded_returned",
@@ -151,7 +155,10 @@ SUMMED = (
     "expired",
     "skipped",
     "reordered",
+    "by_cause",
 )
+_BY_CAUSE = ("by_cause", "lost_by_cause")
+SUMMED = tuple(name for name in _PLAIN if name not in ("mode", "at_us", *_BY_CAUSE))
 """Figures of a failover that are numbers of messages or deliveries."""
 
 
@@ -176,7 +183,7 @@ def _summed_failover(parts: list[FailoverPart]) -> CountedFailover:
     for part in parts[1:]:
         for name in SUMMED:
             setattr(counted, name, getattr(counted, name) + getattr(part.counted, name))
-        for name in ("by_cause", "lost_by_cause"):
+        for name in _BY_CAUSE:
             mine, theirs = getattr(counted, name), getattr(part.counted, name)
             setattr(counted, name, {cause: mine[cause] + theirs[cause] for cause in mine})
         if counted.pending_repeats is not None:
@@ -263,35 +270,10 @@ def repeats_outside(facts: Facts, windows: list[Window], subscription: int, clus
 
 
 def _added(one: SubscriptionCounts, other: SubscriptionCounts) -> SubscriptionCounts:
-    return SubscriptionCounts(
-        *(
-            getattr(one, name) + getattr(other, name)
-            for name in ("delivered", "acknowledged", "repeated", "expired", "skipped")
-        )
-    )
+    return SubscriptionCounts(*map(add, astuple(one), astuple(other)))
 
 
 # --- counted values as the JSON of the contract: exactly its keys, each present even at 0
-
-
-_PLAIN = (
-    "mode",
-    "at_us",
-    "duplicates",
-    "extra_deliveries",
-    "redeliveries",
-    "lost",
-    "lost_recovered",
-    "lost_by_cause",
-    "stranded",
-    "stranded_unprocessed",
-    "stranded_returned",
-    "stranded_missing",
-    "expired",
-    "skipped",
-    "reordered",
-    "by_cause",
-)
 
 
 def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None = None) -> dict[str, Any]:
@@ -321,7 +303,4 @@ def _copied(value: Any) -> Any:
 
 def subscription_summary(counted: SubscriptionCounts) -> dict[str, int]:
     """The counted part of one entry of `subscriptions.{S}.{C}` or of its `partitions`."""
-    return {
-        name: getattr(counted, name)
-        for name in ("delivered", "acknowledged", "repeated", "expired", "skipped")
-    }
+    return asdict(counted)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simulator.protocols.pulsar.events import BY_NAME
-from simulator.protocols.pulsar.verdicts.causes import instants_of_logs
+from simulator.protocols.pulsar.verdicts.causes import MIGRATION_CAUSES, instants_of_logs
 from simulator.protocols.pulsar.verdicts.count import (
     SUMMED,
     ShareCounts,
@@ -54,23 +54,8 @@ COLUMNS_READ = frozenset(
 """The types and columns of the rows that counting reads."""
 VERDICTS = ("plain", "repeated", "first", "duplicate", "redelivery", "extra")
 PLAIN, REPEATED, FIRST, DUPLICATE, REDELIVERY, EXTRA = range(len(VERDICTS))
-DECIDING = {
-    "resent_copy": ("earlier_copy",),
-    "subscription_missing": ("failover",),
-    "not_replicated": ("end",),
-    "cursor_went_back": ("went_back", "covered"),
-    "ack_not_registered": ("end",),
-    "not_in_target_yet": ("stored",),
-    "sync_in_flight": ("request",),
-    "after_last_sync": ("newest_request", "end"),
-    "ack_hole": ("mark_delete",),
-    "update_in_flight": ("position", "update"),
-    "snapshot_evicted": ("evicted",),
-    "snapshot_unused": ("cache", "snapshot"),
-    "snapshot_incomplete": ("attempt",),
-    "after_newest_snapshot": ("newest_snapshot", "end"),
-}
-"""The role of the row that decided about a duplicate of each cause, and the role where there is none."""
+DECIDING = {cause.name: cause.deciding for cause in MIGRATION_CAUSES}
+"""The causes of all families in order, with the evidence that decides about each (`Cause`)."""
 
 
 @dataclass(slots=True)

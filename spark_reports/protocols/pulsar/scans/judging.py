@@ -11,7 +11,8 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,8 @@ WANTED = Wanted(
     tuple(name for name, (kind, _) in COLUMNS.items() if kind != INTEGER and name in shares.COLUMNS_READ),
     everywhere=True,
 )
-SURVEYED = pa.schema([("run", pa.int64()), ("told", pa.binary())])
+MESSAGES = [code for name, code in shares.CODES.items() if name.startswith("message.")]
+SURVEYED = pa.schema([("run", pa.int64()), ("survey", pa.binary())])
 JUDGED = pa.schema(
     [
         ("run", pa.int64()),
@@ -52,19 +54,22 @@ JUDGED = pa.schema(
         ("verdict", pa.string()),
         ("cause", pa.string()),
         ("evidence_seq", pa.int64()),
-        ("told", pa.binary()),
+        ("counts", pa.binary()),
     ]
 )
-"""A delivery with its verdict, and the latest acknowledgement before it; or only `told`, a share's counts.
+"""A delivery with its verdict, and the latest acknowledgement before it; or only `counts`, those of a share.
 
 `origin` is the cluster in which the message was published, `failover_seq` null outside a window.
 """
 
 
+Batches = Iterable[pa.RecordBatch]
+
+
 class ShareRows:
     """The rows of a share as counting reads a trace: one pass over batches of rows, in any order."""
 
-    def __init__(self, rows: int, batches: Iterable[pa.RecordBatch]) -> None:
+    def __init__(self, rows: int, batches: Batches) -> None:
         self._rows, self._batches = rows, batches
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
@@ -94,8 +99,7 @@ class ShareRows:
                 for name in names
             }
             self._seen.append((seqs, columns["at_us"]))
-            messages = [code for name, code in shares.CODES.items() if name.startswith("message.")]
-            control = np.flatnonzero(~np.isin(columns["type"], messages))
+            control = np.flatnonzero(~np.isin(columns["type"], MESSAGES))
             self._control.append(batch.select(["seq", "type", "reason", "detail"]).take(pa.array(control)))
             yield seqs, columns
 
@@ -132,48 +136,42 @@ def _numbered(column: pa.DictionaryArray, number: Callable[[str], int]) -> np.nd
     return known[column.indices.fill_null(NONE).to_numpy()]
 
 
-def surveyed(
-    run: int,
-    share: tuple[int, int],
-    batches: Iterable[pa.RecordBatch],
-    rows: Mapping[int, int],
-    scenarios: Mapping[int, Any],
-) -> pa.Table:
-    """What a share knows of the whole run. `rows` and `scenarios` are by run."""
-    found = shares.survey(shares.facts_of(ShareRows(rows[run], batches), scenarios[run], share))
-    return pa.table({"run": [run], "told": [pickle.dumps(found)]}, SURVEYED)
+class Inputs(NamedTuple):
+    """By run, what a task needs beside the rows of its share: how many rows there are, and the scenario.
+
+    `wholes` has the runs that were surveyed.
+    """
+
+    rows: dict[int, int]
+    scenarios: dict[int, Any]
+    wholes: Mapping[int, shares.Whole] = MappingProxyType({})
+
+    def facts(self, run: int, batches: Batches, share: tuple[int, int] = (0, 1)) -> shares.Facts:
+        """What counting knows of a share of the run."""
+        rows = ShareRows(self.rows[run], batches)
+        return shares.facts_of(rows, self.scenarios[run], share, self.wholes.get(run))
 
 
-def judged(
-    run: int,
-    share: tuple[int, int],
-    batches: Iterable[pa.RecordBatch],
-    rows: Mapping[int, int],
-    scenarios: Mapping[int, Any],
-    wholes: Mapping[int, Any],
-    every: bool,
-) -> pa.Table:
-    """The share's deliveries and its counts, in the columns of JUDGED. `wholes` are of runs with surveys.
+def surveyed(run: int, share: tuple[int, int], batches: Batches, inputs: Inputs) -> pa.Table:
+    """What a share shows of the whole run."""
+    survey = shares.survey(inputs.facts(run, batches, share))
+    return pa.table({"run": [run], "survey": [pickle.dumps(survey)]}, SURVEYED)
+
+
+def judged(run: int, share: tuple[int, int], batches: Batches, inputs: Inputs, every: bool) -> pa.Table:
+    """The share's deliveries and its counts, in the columns of JUDGED.
 
     Unless `every`, the deliveries are those inside windows, and the repeats outside. Nearly all deliveries of
     a long run are neither of these.
     """
-    facts = shares.facts_of(ShareRows(rows[run], batches), scenarios[run], share, wholes.get(run))
-    counts, found = shares.judged(facts, every)
-    counted = pa.table({"run": [run], "told": [pickle.dumps(counts)]})
-    return pa.concat_tables([_table(run, found), counted], promote_options="default")
+    counts, rows = shares.judged(inputs.facts(run, batches, share), every)
+    counted = pa.table({"run": [run], "counts": [pickle.dumps(counts)]})
+    return pa.concat_tables([_table(run, rows), counted], promote_options="default")
 
 
-def deliveries(
-    run: int,
-    share: tuple[int, int],
-    batches: Iterable[pa.RecordBatch],
-    rows: Mapping[int, int],
-    scenarios: Mapping[int, Any],
-) -> pa.Table:
+def deliveries(run: int, share: tuple[int, int], batches: Batches, inputs: Inputs) -> pa.Table:
     """All deliveries of the share, without causes, in the columns of JUDGED."""
-    facts = shares.facts_of(ShareRows(rows[run], batches), scenarios[run], share)
-    return _table(run, shares.deliveries(facts))
+    return _table(run, shares.deliveries(inputs.facts(run, batches, share)))
 
 
 def _table(run: int, found: shares.Deliveries) -> pa.Table:
@@ -201,7 +199,7 @@ def _table(run: int, found: shares.Deliveries) -> pa.Table:
         "verdict": named(found.verdict, pa.array(shares.VERDICTS)),
         "cause": named(found.cause, pa.array(list(shares.DECIDING))),
         "evidence_seq": whole(found.evidence_seq),
-        "told": pa.nulls(count, pa.binary()),
+        "counts": pa.nulls(count, pa.binary()),
     }
     return pa.table(columns).select(JUDGED.names).cast(JUDGED)
 
