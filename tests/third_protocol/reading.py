@@ -12,7 +12,7 @@ from typing import Any, Self
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.counting.results import CountedRun
-from simulator.scenarios.changes import Changed, CommandLog, PlacedSetting
+from simulator.scenarios.changes import CommandLog, PlacedSetting, Variant
 from simulator.scenarios.model import Scenario
 from simulator.system.compared import Case, Compared, Figure, figure_words
 from simulator.system.measured import Measure, Measured
@@ -88,14 +88,14 @@ def flights(system: Any, limit: int) -> tuple[list[dict], dict[str, int]]:
     return [], {f"{source} -> {target}": 0 for source, target in sorted(system.links)}
 
 
-def persist_each_position(scenario: Scenario, commands: CommandLog) -> Changed | None:
+def persist_each_position(scenario: Scenario, commands: CommandLog) -> Variant | None:
     """Every position persisted at once."""
     if all(server.persist_each == 1 for server in scenario.servers.values()):
         return None
     prompt = {name: replace(server, persist_each=1) for name, server in scenario.servers.items()}
     placed = PlacedSetting("persistEach", "1", "persistEach: 1", "every server's configuration")
     changed = replace(scenario, servers=prompt)
-    return Changed("persist-each", "every position persisted at once", changed, commands, (placed,))
+    return Variant("persist-each", "every position persisted at once", changed, commands, (placed,))
 
 
 FIGURES = (Figure("duplicates", "delivered twice", "twice"),)
