@@ -89,9 +89,12 @@ class RecordedWindow:
         listed: Any = self._counted.stranded_list
         if not len(listed):
             return 0
-        returned = np.asarray(listed.evidence["returned"])
-        arrived = (returned != NULL) & (returned < self._state.seq)
-        return int((np.asarray(listed.columns["unprocessed"]) & ~arrived).sum())
+        return int((np.asarray(listed.columns["unprocessed"]) & ~self._by_now(listed, "returned")).sum())
+
+    def _by_now(self, listed: Any, role: str) -> np.ndarray:
+        """Which messages of a list have their row of this role by now."""
+        seqs = np.asarray(listed.evidence.get(role, np.full(len(listed), NULL)))
+        return (seqs != NULL) & (seqs < self._state.seq)
 
     def _extra_deliveries(self) -> int:
         """Deliveries in the window of messages that it had delivered already."""
@@ -114,22 +117,21 @@ class RecordedWindow:
 
     def lost(self) -> BitMap:
         """The numbers of messages that are lost by now."""
-        return self._messages(self._counted.lost_list, "lost", known=True)
+        listed = self._counted.lost_list
+        return self._numbers(listed, self._by_now(listed, "lost")) if len(listed) else BitMap()
 
     def missing(self) -> BitMap:
         """The numbers of messages that were not replicated and have not reached the target by now."""
-        return self._messages(self._counted.stranded_list, "returned", known=False)
+        listed = self._counted.stranded_list
+        return self._numbers(listed, ~self._by_now(listed, "returned")) if len(listed) else BitMap()
 
-    def _messages(self, listed: Any, role: str, *, known: bool) -> BitMap:
-        """The messages of a list whose row of evidence exists by now, or does not."""
-        if not len(listed):
-            return BitMap()
-        seqs = np.asarray(listed.evidence.get(role, np.full(len(listed), NULL)))
-        chosen = np.flatnonzero(((seqs != NULL) & (seqs < self._state.seq)) == known)
+    def _numbers(self, listed: Any, chosen: np.ndarray) -> BitMap:
         producers, ids = listed.columns["producer"], listed.columns["sequence_id"]
         recording = self._state.recording
         names = recording.trace.names
-        return BitMap(recording.numbers[names[producers[at]], int(ids[at])] for at in chosen.tolist())
+        return BitMap(
+            recording.numbers[names[producers[at]], int(ids[at])] for at in np.flatnonzero(chosen).tolist()
+        )
 
     def entries(self) -> dict[str, dict[str, Any]]:
         """By topic of the target the cursor at the failover, and the entries with duplicates so far."""

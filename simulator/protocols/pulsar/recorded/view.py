@@ -60,38 +60,45 @@ def view(run: World) -> dict[str, Any]:
 
 def _forecast(run: World, name: str) -> dict[str, Any] | None:
     """The marked entries of a subscription. A recorded run has no figures of a failover: `to` is empty."""
-    state = run.runtime
-    own = {
-        cluster: topic.subscriptions[name]
-        for cluster in state.clusters
-        for topic in state.clusters[cluster].topics.values()
-        if name in topic.subscriptions
-    }
-    if not own:
+    state: RecordedState = run.runtime
+    source = _source_of(state, name)
+    if source is None:
         return None
-    using = [cluster for cluster in own if own[cluster].consumers and state.clusters[cluster].state == "up"]
-    source = (using or list(own))[0]
-    failovers = [one for one in state.failovers if one.subscription == name]
-    window = failovers[-1].window if failovers else None
-    lost, missing = (window.lost(), window.missing()) if window is not None else (BitMap(), BitMap())
+    failover = next((one for one in reversed(state.failovers) if one.subscription == name), None)
+    lost, missing = {}, {}
+    if failover is not None:
+        lost = {failover.target: failover.window.lost()}
+        if state.clusters[failover.source].state != "up":
+            missing = {failover.source: failover.window.missing()}
     entries: dict[str, dict[str, Any]] = {}
     for log, here in state.clusters[source].topics.items():
         if here.base != state.subscriptions[name].topic:
             continue
-        acked = BitMap.union(BitMap(), *(_acked(state, one, name) for one in _copies(state, log))) - lost
-        for there in _copies(state, log):
-            moved_here = bool(failovers) and failovers[-1].target == there.cluster
-            down = bool(failovers) and failovers[-1].source == there.cluster
-            down = down and state.clusters[there.cluster].state != "up"
-            one = {"lost": lost if moved_here else BitMap(), "missing": missing if down else BitMap()}
-            entries.setdefault(there.cluster, {})[log] = _marked(
-                state, here, there, name, acked, moved_here, one
+        copies = [cluster.topics[log] for cluster in state.clusters.values() if log in cluster.topics]
+        acked = BitMap.union(BitMap(), *(_acked(state, topic, name) for topic in copies))
+        acked = acked.difference(*lost.values())
+        for there in copies:
+            marked = _Marked(state, name, here, there, there.cluster in lost)
+            entries.setdefault(there.cluster, {})[log] = marked.marks(
+                acked, lost.get(there.cluster, BitMap()), missing.get(there.cluster, BitMap())
             )
     return {"from": source, "to": {}, "entries": entries}
 
 
-def _copies(state: RecordedState, log: str) -> list[RecordedTopic]:
-    return [cluster.topics[log] for cluster in state.clusters.values() if log in cluster.topics]
+def _source_of(state: RecordedState, name: str) -> str | None:
+    """A cluster that is up and has the subscription's consumers, else one that has the subscription."""
+    having = [
+        topic
+        for cluster in state.clusters.values()
+        for topic in cluster.topics.values()
+        if name in topic.subscriptions
+    ]
+    used = [
+        topic
+        for topic in having
+        if topic.subscriptions[name].consumers and state.clusters[topic.cluster].state == "up"
+    ]
+    return next((topic.cluster for topic in [*used, *having]), None)
 
 
 def _messages(state: RecordedState, topic: RecordedTopic) -> tuple[int, np.ndarray]:
@@ -117,53 +124,59 @@ def _acked(state: RecordedState, topic: RecordedTopic, name: str) -> BitMap:
     return BitMap(messages[(messages >= 0) & due & _covered(own.cursor, first, len(messages))].tolist())
 
 
-def _marked(
-    state: RecordedState,
-    here: RecordedTopic,
-    there: RecordedTopic,
-    name: str,
-    acked: BitMap,
-    moved_here: bool,
-    marked: dict[str, BitMap],
-) -> dict[str, Any]:
-    own, target = here.subscriptions.get(name), there.subscriptions.get(name)
-    first, messages = _messages(state, there)
+class _Marked:
+    """The marked entries of the log `there` of one subscription, whose consumers read `here`.
 
-    def entries(chosen: np.ndarray) -> BitMap:
-        return BitMap((first + np.flatnonzero(chosen)).tolist())
+    `moved_here` says whether the latest failover moved them there.
+    """
 
-    def holding(wanted: BitMap) -> np.ndarray:
-        return np.isin(messages, np.array(wanted.to_array(), dtype=np.int64))
+    def __init__(
+        self, state: RecordedState, name: str, here: RecordedTopic, there: RecordedTopic, moved_here: bool
+    ) -> None:
+        self.state, self.here, self.there, self.moved_here = state, here, there, moved_here
+        self.own, self.target = here.subscriptions.get(name), there.subscriptions.get(name)
+        self.first, self.messages = _messages(state, there)
 
-    covered = (
-        _covered(target.cursor, first, len(messages)) if target is not None else np.zeros(len(messages), bool)
-    )
-    open_ = entries(holding(acked) & ~covered)
-    held = (
-        BitMap()
-        if target is None
-        else BitMap.union(BitMap(), *(BitMap(one.unacked) for one in target.consumers.values()))
-    )
-    repeats = (
-        BitMap() if target is None else open_ - held if moved_here else BitMap() if here is there else open_
-    )
-    causes: list[list[Any]] = []
-    if here is not there and repeats:
-        own_first, own_messages = _messages(state, here)
-        after = own_messages[
-            max(0, (own.cursor.mark_delete if own is not None else here.log.length) + 1 - own_first) :
-        ]
+    def marks(self, acked: BitMap, lost: BitMap, missing: BitMap) -> dict[str, Any]:
+        """The marks from numbers of messages: acked in any cluster, lost, and not in the target."""
+        count = len(self.messages)
+        covered = np.zeros(count, dtype=bool)
+        if self.target is not None:
+            covered = _covered(self.target.cursor, self.first, count)
+        open_ = self._entries(self._holds(acked) & ~covered)
+        repeats = self._repeats(open_)
+        return forecasting.marks(
+            repeats,
+            len(repeats),
+            self._causes(repeats),
+            acked=open_ - repeats,
+            lost=self._entries(self._holds(lost) & covered),
+            missing=self._entries(self._holds(missing)),
+        )
+
+    def _repeats(self, open_: BitMap) -> BitMap:
+        """The entries acked elsewhere that would be delivered again, or still will be after a failover."""
+        if self.target is None:
+            return BitMap()
+        if self.moved_here:
+            return open_.difference(*(BitMap(one.unacked) for one in self.target.consumers.values()))
+        return BitMap() if self.here is self.there else open_
+
+    def _causes(self, repeats: BitMap) -> list[list[Any]]:
+        if self.here is self.there or not repeats:
+            return []
+        first, messages = _messages(self.state, self.here)
+        mark_delete = self.here.log.length if self.own is None else self.own.cursor.mark_delete
+        after = messages[max(0, mark_delete + 1 - first) :]
         indices = np.array(repeats.to_array(), dtype=np.int64)
-        beyond = np.isin(messages[indices - first], after[after >= 0])
-        causes = forecasting.causes_of(own, target, there.cluster, indices, beyond, None)
-    return forecasting.marks(
-        repeats,
-        len(repeats),
-        causes,
-        acked=open_ - repeats,
-        lost=entries(holding(marked["lost"]) & covered),
-        missing=entries(holding(marked["missing"])),
-    )
+        beyond = np.isin(self.messages[indices - self.first], after[after >= 0])
+        return forecasting.causes_of(self.own, self.target, self.there.cluster, indices, beyond, None)
+
+    def _holds(self, messages: BitMap) -> np.ndarray:
+        return np.isin(self.messages, np.array(messages.to_array(), dtype=np.int64))
+
+    def _entries(self, chosen: np.ndarray) -> BitMap:
+        return BitMap((self.first + np.flatnonzero(chosen)).tolist())
 
 
 def _failovers(run: World) -> list[dict[str, Any]]:
