@@ -110,43 +110,58 @@ def marked_entries(
 def _marked(
     runtime: Pulsar, subscription: str, here: Topic, there: Topic, figures: dict[str, int] | None
 ) -> dict[str, Any]:
-    arguments, acked = _target_log(runtime, subscription, there), runtime.acknowledged[subscription]
-    found, messages = count_duplicate_entries(**arguments, acknowledged=acked)
-    cursor = arguments["cursor"]
-    others = BitMap()  # acked in another cluster, and not delivered here again
-    if cursor is not None and cursor.deleted_messages:
-        unfiltered = {**arguments, "cursor": RemoteCursor(cursor.mark_delete, cursor.deleted)}
-        others = count_duplicate_entries(**unfiltered, acknowledged=acked)[0] - found
     window, own = runtime.windows.get(subscription), there.subscriptions.get(subscription)
     moved_here = window is not None and window.target == there.cluster.name
-    if here is there and found:
+    duplicates, others, messages = _repeats(runtime, subscription, there)
+    if here is there and duplicates:
         # an ack on its way to this cluster's broker is none of another cluster
-        found &= _entries_with(runtime, there, _covered_elsewhere(runtime, subscription, there))
-        kept = BitMap() if moved_here else found
-        if moved_here and own is not None:
-            kept = found & BitMap(
-                key.index
-                for session in own.dispatcher.sessions
-                for key in runtime.consumers[session.consumer.name].unacked
-                if key.place == there.place
-            )
-        found, others = found - kept, others | kept
+        elsewhere = duplicates & _entries_with(
+            runtime, there, _covered_elsewhere(runtime, subscription, there)
+        )
+        duplicates = elsewhere - _held(runtime, own) if moved_here else BitMap()
+        others |= elsewhere - duplicates
     elif own is None and figures is None:  # nobody opens the subscription where no failover leads
-        found, others, messages = BitMap(), others | found, 0
-    gone = missing = BitMap()
+        duplicates, others, messages = BitMap(), others | duplicates, 0
+    lost = missing = BitMap()
     if own is not None and (moved_here if here is there else figures and figures["lost"]):
-        gone = _lost_in(runtime, subscription, there) - _uncovered_in(runtime, there, own)
+        lost = _lost_in(runtime, subscription, there) - _uncovered_in(runtime, there, own)
         if here is not there:
-            gone -= BitMap.union(BitMap(), *(resent(one, there) for one in _copies(there) if one is not here))
+            lost = lost.difference(*(resent(one, there) for one in _copies(there) if one is not here))
     if window is not None and window.source == there.cluster.name and not there.cluster.up:
         missing = window.stranded - _present(runtime, here.base, window.target)
     return marks(
-        found,
+        duplicates,
         messages,
-        [] if here is there else _causes(runtime, subscription, here, there, found),
+        [] if here is there else _causes(runtime, subscription, here, there, duplicates),
         acked=others,
-        lost=_entries_with(runtime, there, gone),
+        lost=_entries_with(runtime, there, lost),
         missing=_entries_with(runtime, there, missing),
+    )
+
+
+def _repeats(runtime: Pulsar, subscription: str, there: Topic) -> tuple[BitMap, BitMap, int]:
+    """Entries that would be duplicates, others acked in another cluster, and how many duplicates there are.
+
+    Others are messages of partly acknowledged batches that the cursor holds.
+    """
+    log, acked = _target_log(runtime, subscription, there), runtime.acknowledged[subscription]
+    duplicates, messages = count_duplicate_entries(**log, acknowledged=acked)
+    cursor = log["cursor"]
+    if cursor is None or not cursor.deleted_messages:
+        return duplicates, BitMap(), messages
+    unfiltered = {**log, "cursor": RemoteCursor(cursor.mark_delete, cursor.deleted)}
+    return duplicates, count_duplicate_entries(**unfiltered, acknowledged=acked)[0] - duplicates, messages
+
+
+def _held(runtime: Pulsar, own: Subscription | None) -> BitMap:
+    """The entries that consumers of the subscription hold unacknowledged."""
+    if own is None:
+        return BitMap()
+    return BitMap(
+        key.index
+        for session in own.dispatcher.sessions
+        for key in runtime.consumers[session.consumer.name].unacked
+        if key.place == own.topic.place
     )
 
 
