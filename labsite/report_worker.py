@@ -39,7 +39,7 @@ from visualizer.reports.models import Report
 
 if TYPE_CHECKING:
     from simulator import Scenario
-    from simulator.checks.violation import Violation
+    from simulator.checks.check import Violation
 
 
 log = logging.getLogger("labsite.reports")

@@ -3,7 +3,7 @@
 `docs/python-api.md` describes it.
 """
 
-from simulator.counting.results import enough_until_us
+from simulator.counting import enough_until_us
 from simulator.protocols.manifest import NotOffered
 from simulator.protocols.table import (
     admin_tools,

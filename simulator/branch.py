@@ -15,7 +15,7 @@ from simulator.live_checks import LiveChecks
 from simulator.system.checkpoint import SharedObjects
 from simulator.system.commanding import CommandRunner, schedule_command
 from simulator.system.system import System
-from simulator.trace.block import Block
+from simulator.trace.trace import Block
 
 CHECKPOINT_ROWS_MIN = 16_384
 """The least number of rows between checkpoints.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simulator.counting.results import CountedRun
+from simulator.counting import CountedRun
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import execute
 from simulator.system.system import System

@@ -7,8 +7,8 @@ instant of the branch no row is read twice.
 
 from __future__ import annotations
 
+from simulator.checks.check import Violation
 from simulator.checks.checks import Checks
-from simulator.checks.violation import Violation
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simulator.counting.results import enough_until_us
+from simulator.counting import enough_until_us
 from simulator.scenarios.model import Scenario
 
 _FAILOVER_FIGURES = ("duplicates", "redeliveries", "lost", "reordered", "expired", "skipped")

@@ -16,7 +16,7 @@ from simulator.protocols.table import protocol_of
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.changes import NO_SETTING, CommandLog, Variant
 from simulator.scenarios.model import Scenario
-from simulator.system.compared import price_of, price_words
+from simulator.system.measured import price_of, price_words
 from simulator.world import World
 
 SAME = "no difference"

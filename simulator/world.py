@@ -16,7 +16,7 @@ from typing import Any
 from simulator import stepping, summary
 from simulator.branch import Branch, memory_bytes, put_by_hand
 from simulator.checks.checks import Checks
-from simulator.counting.results import CountedRun
+from simulator.counting import CountedRun
 from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
 from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import protocol_of

@@ -155,7 +155,7 @@ PYTHON_API = (
     "simulator.experiments",
     "simulator.set_ups",
     "simulator.glossary",
-    "simulator.story.queries",
+    "simulator.story",
     "simulator.protocols.registry",
     "simulator.system.live_rows",
     "simulator.trace.registry",

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from pyroaring import BitMap
 
 from script.benchmarks.measure import REPEATS, Figure, median, seconds_of
-from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState
+from simulator.protocols.pulsar.ack_sync import AcknowledgedState
 
 ENTRIES = 1_000_000
 ASKED = 100_000

@@ -9,13 +9,48 @@ grow with the length of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from simulator.checks.stretch import Stretch
-from simulator.checks.violation import REPORTED_PER_CLAIM, Violation
 
 if TYPE_CHECKING:
     from simulator.scenarios.model import Scenario
+
+
+REPORTED_PER_CLAIM = 20
+"""The most violations reported for one claim.
+
+A broken rule violates it at every message, and the first ones explain it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A claim that does not hold, with the row and instant of the violation.
+
+    `reason` has the conflicting facts in words.
+    """
+
+    claim: str
+    seq: int
+    at_us: int
+    reason: str
+
+
+class NoKnowledge:
+    """The shared state of checks that share nothing.
+
+    Each protocol has its own, read once per stretch for all checks.
+    """
+
+    __slots__ = ()
+
+    def copy(self) -> NoKnowledge:
+        return self
+
+    def read(self, stretch: Stretch) -> None:
+        """Reads nothing."""
 
 
 class Check:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.checks.check import Violation
 from simulator.checks.stretch import Stretch
-from simulator.checks.violation import Violation
 from simulator.protocols.table import claims, protocol_of
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simulator.checks.check import Violation
 from simulator.checks.checks import Checks
-from simulator.checks.violation import Violation
 from simulator.experiments.experiment import Experiment, Point
 from simulator.experiments.phase import first_fault_us, moved, moved_without_text
 from simulator.instants import RunFailed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.protocols.declaration import Declared
 from simulator.protocols.emqx.scenario.declared import EMQX_DECLARED
-from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.pulsar.scenario.declared import PULSAR_DECLARED
 from simulator.protocols.pulsar.scenario.families import PULSAR
 

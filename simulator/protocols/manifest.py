@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from simulator.story.queries import NO_STORIES, Stories
+from simulator.story import NO_STORIES, Stories
 from simulator.system.admin_tools import AdminError
 from simulator.system.live_rows import LiveRows
 from simulator.system.measured import Measured
@@ -20,11 +20,11 @@ from simulator.system.set_up_form import Form
 
 if TYPE_CHECKING:
     from simulator.checks.check import Check
-    from simulator.counting.results import CountedRun
+    from simulator.counting import CountedRun
     from simulator.protocols.terms import TermSection
     from simulator.scenarios.changes import Change
     from simulator.scenarios.model import Scenario
-    from simulator.system.compared import Compared
+    from simulator.system.measured import Compared
     from simulator.system.system import System
     from simulator.trace.trace import Trace
     from simulator.world import World

@@ -1,4 +1,4 @@
-"""Links, which are the same in every protocol: their commands, and how a page shows one.
+"""The commands of every protocol, about links and later draws, and how a page shows a link.
 
 The rules of commands are in `simulator.system.commanding`.
 """
@@ -8,12 +8,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios.commands import CommandError
+from simulator.scenarios.draw_commands import POISSON
 from simulator.scenarios.names import parse_link
+from simulator.system.checkpoint import reseed
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.kernel.links import Link
     from simulator.system.system import System
+
+
+def change_seed(system: System, arguments: dict, begin: Begin) -> None:
+    """draws.reseed: later draws are those of another seed.
+
+    Rules: what happened up to the instant of the command stays as it was, and so does what is drawn already,
+    such as the arrival of a message in flight. A draw after it is that of the same stream under the new seed.
+    """
+    begin()
+    reseed(system, arguments["seed"], arguments["spread_millionths"])
+    if arguments["arrivals"] == POISSON:
+        system.publish_at_random()
 
 
 def cut(system: System, arguments: dict, begin: Begin) -> None:
@@ -65,4 +79,5 @@ HANDLERS: dict[str, Handler] = {
     "link.cut": cut,
     "link.heal": heal,
     "link.slow": slow,
+    "draws.reseed": change_seed,
 }

@@ -15,8 +15,7 @@ from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.rule_files import not_repeated
 from simulator.scenarios.settings import OPTIONS
 from simulator.trace.registry import NULL
-from simulator.trace.row_columns import RowColumns
-from simulator.trace.trace import Trace
+from simulator.trace.trace import RowColumns, Trace
 
 if TYPE_CHECKING:
     from simulator.kernel.links import Link

@@ -11,13 +11,399 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from struct import pack
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simulator.trace.block import COLUMN_NAMES, Block
-from simulator.trace.open_rows import FOLD_ROWS, OpenRows
-from simulator.trace.registry import NAME_COLUMNS, NULL, Vocabulary
-from simulator.trace.row_columns import RowColumns
+from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NAME_COLUMNS, NULL, Vocabulary
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+
+# --- many rows at once, by column
+#
+# Rules: a column is an int64 array of the values of all rows, or the one value that all have. A caller that
+# passes columns on must not change them afterwards.
+
+
+Column = np.ndarray | int
+Which = np.ndarray | slice | int
+
+
+class RowColumns(NamedTuple):
+    """Rows of one type: their `seqs`, ascending, and a column for each field.
+
+    The fields are `(at_us, cause_seq, *fields)`.
+    """
+
+    code: int
+    seqs: np.ndarray
+    fields: Sequence[Column]
+
+    def between(self, first_seq: int, last_seq: int) -> RowColumns:
+        """The rows from `first_seq` to `last_seq - 1`."""
+        begin, end = self.seqs.searchsorted((first_seq, last_seq)).tolist()
+        here = slice(begin, end)
+        return (
+            self
+            if end - begin == len(self.seqs)
+            else RowColumns(self.code, self.seqs[here], [chosen(field, here) for field in self.fields])
+        )
+
+
+def rows_by_column(rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[RowColumns]:
+    """Rows by column, from (seq, row) pairs with rows as `Trace.append` takes them."""
+    by_type: dict[int, list[tuple[int, ...]]] = {}
+    for seq, row in rows:
+        by_type.setdefault(row[0], []).append((seq, *row[1:]))
+    columns = [(code, np.array(several, dtype=np.int64).T) for code, several in by_type.items()]
+    return [RowColumns(code, values[0], list(values[1:])) for code, values in columns]
+
+
+def alike(values: np.ndarray) -> Column:
+    """The values as a column: one integer when all are equal."""
+    return int(values[0]) if len(values) and (values == values[0]).all() else values
+
+
+def chosen(column: Column, which: Which) -> Column:
+    """The chosen values of a column."""
+    return column[which] if isinstance(column, np.ndarray) else column
+
+
+def joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
+    """Columns joined one after the other; `counts` has the number of values of each."""
+    first = columns[0]
+    if len(columns) == 1:
+        return first
+    if not isinstance(first, np.ndarray) and all(
+        not isinstance(column, np.ndarray) and column == first for column in columns
+    ):
+        return first
+    return np.concatenate(
+        [
+            column if isinstance(column, np.ndarray) else np.full(count, column)
+            for column, count in zip(columns, counts)
+        ]
+    )
+
+
+FOLD_ROWS = 1024
+"""Rows between two folds: unfolded rows take about 100 KiB, which stays in the processor's cache."""
+
+_AT_US = 1
+
+
+class OpenRows:
+    """The rows that are not sealed: `codes[i]` is the type of row i, whose seq is `first_seq + i`.
+
+    Rows by column are in the `parts` of their type, the others, one after another, in `recent`.
+
+    Rules: a row's type code goes to one byte string that keeps the order; the row's integers are appended to
+    the list of its type. Every thousand rows the lists are folded, that is, turned into columns of the type
+    while they are in the processor's cache. Rows added many at once are columns already and are kept as such.
+    """
+
+    __slots__ = ("vocabulary", "first_seq", "codes", "parts", "recent", "_spans", "_recent_from")
+
+    def __init__(self, vocabulary: Vocabulary, first_seq: int = 0) -> None:
+        self.vocabulary = vocabulary
+        self.first_seq = first_seq
+        self.codes = bytearray()
+        self.parts: tuple[list[RowColumns], ...] = tuple([] for _ in vocabulary.types)
+        self.recent: tuple[list[int], ...] = tuple([] for _ in vocabulary.types)
+        self._spans: list[tuple[int, int]] = []  # of recent rows; all from _recent_from on are recent
+        self._recent_from = 0
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def recent_count(self) -> int:
+        """The number of rows that are not by column."""
+        return sum(last - first for first, last in self._recent_spans())
+
+    def _recent_spans(self) -> list[tuple[int, int]]:
+        return [*self._spans, (self._recent_from, len(self.codes))]
+
+    def append(self, row: tuple[int, ...]) -> None:
+        """Add one row, `(type code, at_us, cause_seq, *fields)`."""
+        self.codes.append(row[0])
+        self.recent[row[0]].extend(row)
+
+    def append_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
+        """Add `count` rows, each in one of the parts."""
+        before, codes = len(self.codes), np.empty(count, dtype=np.uint8)
+        parts = [part for part in parts if len(part.seqs)]
+        places = np.concatenate([part.seqs for part in parts]) - (self.first_seq + before)
+        codes[places] = np.repeat(
+            np.array([part.code for part in parts], dtype=np.uint8), [len(part.seqs) for part in parts]
+        )
+        for part in parts:
+            self.parts[part.code].append(part)
+        if self._recent_from < before:
+            self._spans.append((self._recent_from, before))
+        self.codes += codes.tobytes()
+        self._recent_from = len(self.codes)
+
+    def fold(self) -> None:
+        """Turn the recent rows into columns."""
+        for part in self._recent_parts(0, len(self.codes)):
+            self.parts[part.code].append(part)
+            self.recent[part.code].clear()
+        self._spans.clear()
+        self._recent_from = len(self.codes)
+
+    def _recent_parts(self, first: int, last: int) -> Iterator[RowColumns]:
+        """The recent rows among `first` to `last - 1`, by column."""
+        places = np.concatenate([np.arange(begin, end) for begin, end in self._recent_spans()])
+        codes = np.frombuffer(bytes(self.codes[:last]), dtype=np.uint8)[places[: places.searchsorted(last)]]
+        begin = int(places.searchsorted(first))
+        for code in np.flatnonzero(np.bincount(codes[begin:])).tolist():
+            of_type, width = np.flatnonzero(codes == code), self.vocabulary.row_widths[code]
+            before = int(of_type.searchsorted(begin))
+            recent = self.recent[code][before * width : len(of_type) * width]
+            rows = np.ascontiguousarray(
+                np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, width).T
+            )
+            yield RowColumns(code, places[of_type[before:]] + self.first_seq, list(rows[1:]))
+
+    def clear(self, first_seq: int) -> None:
+        """Delete all rows; the next one has seq `first_seq`."""
+        self.first_seq = first_seq
+        self.codes.clear()
+        self._spans.clear()
+        self._recent_from = 0
+        for parts in self.parts:
+            parts.clear()
+        for recent in self.recent:
+            recent.clear()
+
+    def row(self, index: int) -> tuple[int, ...]:
+        """The row as it was added."""
+        code, before = self.codes[index], 0
+        width = self.vocabulary.row_widths[code]
+        for first, last in self._recent_spans():
+            if first <= index < last:
+                begin = (before + self.codes.count(code, first, index)) * width
+                return tuple(self.recent[code][begin : begin + width])
+            before += self.codes.count(code, first, last)
+        seq = index + self.first_seq
+        for part in self.parts[code]:
+            if (
+                part.seqs[0] <= seq <= part.seqs[-1]
+                and part.seqs[here := int(part.seqs.searchsorted(seq))] == seq
+            ):
+                return code, *(int(chosen(field, here)) for field in part.fields)
+        raise AssertionError(f"row {seq} is in no part of its type")
+
+    def at_us(self, index: int) -> int:
+        """The instant of a row."""
+        return self.row(index)[_AT_US]
+
+    def types(self, first: int, last: int) -> np.ndarray:
+        """Type codes of rows `first` to `last - 1`."""
+        return np.frombuffer(bytes(self.codes[first:last]), dtype=np.uint8).astype(np.int64)
+
+    def prefix(self, count: int) -> OpenRows:
+        """An independent copy of the first `count` rows."""
+        copy = OpenRows(self.vocabulary, self.first_seq)
+        copy.codes = self.codes[:count]
+        for part in self._parts_between(0, count):
+            copy.parts[part.code].append(part)
+        copy._recent_from = count
+        return copy
+
+    def _parts_between(self, first: int, last: int) -> Iterator[RowColumns]:
+        """All rows `first` to `last - 1` by column."""
+        recent, whole = (
+            {part.code: part for part in self._recent_parts(first, last)},
+            not first and last == len(self.codes),
+        )
+        first_seq, last_seq = first + self.first_seq, last + self.first_seq
+        for code, several in enumerate(self.parts):
+            for part in several:
+                if whole or (
+                    part.seqs[0] < last_seq
+                    and part.seqs[-1] >= first_seq
+                    and len((part := part.between(first_seq, last_seq)).seqs)
+                ):
+                    yield part
+            if code in recent:
+                yield recent[code]
+
+    def by_field(
+        self, first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[int, np.ndarray, list[Column]]]:
+        """Rows `first` to `last - 1` in groups of one type.
+
+        Yields its code, the places of the rows (counted from `first`), and by field, without the type, a
+        column. A field with the same value in all rows of a part is one value in its group.
+        """
+        lots: dict[tuple[int, tuple[int | None, ...]], list[RowColumns]] = {}
+        for part in self._parts_between(first, len(self.codes) if last is None else last):
+            alike = tuple(None if isinstance(field, np.ndarray) else field for field in part.fields)
+            lots.setdefault((part.code, alike), []).append(part)
+        for (code, alike), parts in lots.items():
+            where = np.concatenate([part.seqs for part in parts]) - (first + self.first_seq)
+            columns = zip(alike, zip(*(part.fields for part in parts)))
+            yield code, where, [np.concatenate(several) if one is None else one for one, several in columns]
+
+    def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
+        """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field.
+
+        Columns that are null throughout are left out.
+        """
+        last = len(self.codes) if last is None else last
+        columns: dict[str, np.ndarray] = {"type": self.types(first, last)}
+        for code, where, fields in self.by_field(first, last):
+            for name, values in zip(self.vocabulary.row_columns[code][1:], fields):
+                if name not in columns:
+                    columns[name] = np.full(last - first, NULL, dtype=np.int64)
+                columns[name][where] = values
+        return {name: columns[name] for name in COLUMNS if name in columns and (columns[name] != NULL).any()}
+
+
+COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
+_WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
+_BOUNDS = tuple((width, 1 << 8 * width.itemsize - 1) for width in _WIDTHS[:-1])
+_MISSING = {width: int(np.iinfo(width).min) for width in _WIDTHS[:-1]} | {_WIDTHS[-1]: NULL}
+"""The value of NULL by width."""
+
+
+def _width_of(low: int, high: int) -> np.dtype:
+    """The narrowest integer type whose range, without its least value, holds `low` to `high`."""
+    for width, bound in _BOUNDS:
+        if -bound < low and high < bound:
+            return width
+    return _WIDTHS[-1]
+
+
+def _narrowed(values: np.ndarray | int, low: int, high: int) -> np.ndarray:
+    assert isinstance(values, np.ndarray), "one value for all has no two extremes"
+    return values.astype(_width_of(low, high))
+
+
+def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
+    """The columns of all rows, packed.
+
+    Extremes are found and values narrowed type by type, only in the columns that the type has.
+    """
+    codes = rows.types(0, len(rows))
+    extremes: dict[str, tuple[int, int]] = {}
+    # (column, places in it, values without NULL, or one for all)
+    parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []
+    for code, where, fields in rows.by_field():
+        for name, values in zip(rows.vocabulary.row_columns[code][1:], fields):
+            places = where
+            if not isinstance(values, np.ndarray):
+                low = high = values
+            else:
+                low, high = int(values.min()), int(values.max())
+            if high == NULL:  # NULL is below every value
+                continue
+            if low == NULL and isinstance(values, np.ndarray):
+                known = values != NULL
+                places, values = where[known], values[known]
+                low = int(values.min())
+            parts.append((name, places, low if low == high else _narrowed(values, low, high)))
+            least, most = extremes.get(name, (low, high))
+            extremes[name] = min(low, least), max(high, most)
+    packed = {"type": codes.astype(_width_of(int(codes.min()), int(codes.max())))}
+    for name in COLUMN_NAMES:
+        if name in extremes:
+            width = _width_of(*extremes[name])
+            packed[name] = np.full(len(rows), _MISSING[width], dtype=width)
+    for name, places, values in parts:
+        packed[name][places] = values
+    return packed
+
+
+def _unpack(packed: np.ndarray) -> np.ndarray:
+    values = packed.astype(np.int64)
+    if packed.dtype != _WIDTHS[-1] and (missing := packed == _MISSING[packed.dtype]).any():
+        values[missing] = NULL
+    return values
+
+
+class Block:
+    """Packed columns of consecutive rows.
+
+    Rules: it is immutable, so worlds and branches share it. A column that is null throughout is absent. Every
+    other column has the narrowest signed integer type that holds its values; the type's least value is NULL.
+    Packing is a pure function of the rows, so the bytes can be hashed.
+    """
+
+    __slots__ = ("vocabulary", "row_count", "_packed")
+
+    def __init__(self, rows: OpenRows) -> None:
+        self.vocabulary: Vocabulary = rows.vocabulary
+        self.row_count = len(rows)
+        self._packed = _pack(rows)
+
+    def column(self, name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The column, or these rows of it, as a new int64 array with NULL."""
+        packed = self._packed.get(name)
+        if packed is not None:
+            return _unpack(packed[rows])
+        count = len(range(self.row_count)[rows]) if isinstance(rows, slice) else len(rows)
+        return np.full(count, NULL, dtype=np.int64)
+
+    def types(self) -> np.ndarray:
+        """The type codes, a read-only narrow array."""
+        return self._packed["type"]
+
+    def value(self, name: str, row: int) -> int:
+        """One value, NULL when missing."""
+        packed = self._packed.get(name)
+        if packed is None:
+            return NULL
+        value = int(packed[row])
+        return NULL if value == _MISSING[packed.dtype] else value
+
+    def row_tuple(self, row: int) -> tuple[int, ...]:
+        """The row as the tuple that was emitted."""
+        columns = self.vocabulary.row_columns[int(self._packed["type"][row])]
+        return tuple(self.value(name, row) for name in columns)
+
+    def opened(self, first_seq: int, count: int) -> OpenRows:
+        """The first `count` rows, by column, from `first_seq` on, for a branch that starts inside a block."""
+        rows, types = OpenRows(self.vocabulary, first_seq), self.types()[:count]
+        row_columns = self.vocabulary.row_columns
+        if count:
+            places = (
+                (code, np.flatnonzero(types == code)) for code in np.flatnonzero(np.bincount(types)).tolist()
+            )
+            rows.append_rows(
+                count,
+                [
+                    RowColumns(
+                        code, where + first_seq, [self.column(name, where) for name in row_columns[code][1:]]
+                    )
+                    for code, where in places
+                ],
+            )
+        return rows
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory held by the packed columns."""
+        return sum(values.nbytes for values in self._packed.values())
+
+    def feed(self, digest: _Hash) -> None:
+        """Add the block's bytes to a hashlib digest, in the registry's order."""
+        for number, name in enumerate(COLUMN_NAMES):
+            packed = self._packed.get(name)
+            if number >= FIRST_COLUMNS:
+                if packed is None:
+                    continue
+                digest.update(name.encode())
+            digest.update(b"-" if packed is None else packed.dtype.str.encode())
+            if packed is not None:
+                digest.update(packed.dtype.str.encode())
+                digest.update(np.ascontiguousarray(packed).data)
+
 
 BLOCK_ROWS = 65_536
 """Rows per sealed block; the digest is taken over blocks, and branches share them."""

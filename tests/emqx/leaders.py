@@ -10,7 +10,7 @@ from simulator.protocols.emqx.protocol import (
     Message,
     Progress,
 )
-from simulator.protocols.emqx.ranks import Rank, RankProgress
+from simulator.protocols.emqx.storage import Rank, RankProgress
 
 F, OTHER = ("f", 0, 0), ("o", 0, 0)
 NOW, TIMEOUT = 10_000_000, 5_000_000

@@ -6,7 +6,7 @@ row 100 to grant the lease under which it was delivered again.
 
 import pytest
 
-from simulator.counting.results import CountingError
+from simulator.counting import CountingError
 from simulator.protocols.emqx.verdicts.group_causes import Case, Known, cause_of
 from simulator.protocols.emqx.verdicts.group_history import (
     Acknowledgement,

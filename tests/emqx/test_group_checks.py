@@ -6,13 +6,13 @@ Each passes where the rules hold, and each is broken by a mutation of its rule.
 import pytest
 
 from simulator.checks.checks import Checks
+from simulator.protocols.emqx import checks as checks
 from simulator.protocols.emqx import leader, protocol
 from simulator.protocols.emqx.agent import Agent
 from simulator.protocols.emqx.borrower import Borrower
-from simulator.protocols.emqx.checks import groups as checks
 from simulator.protocols.emqx.protocol import GRANTING, Progress
-from simulator.protocols.emqx.runtime import Emqx
 from simulator.protocols.emqx.session import Session
+from simulator.protocols.emqx.system import Emqx
 from tests.emqx.group_runs import open_world
 
 BODY = """

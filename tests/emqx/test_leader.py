@@ -23,7 +23,7 @@ from simulator.protocols.emqx.protocol import (
     Message,
     Progress,
 )
-from simulator.protocols.emqx.ranks import Rank, RankProgress
+from simulator.protocols.emqx.storage import Rank, RankProgress
 from tests.emqx.leaders import NOW, OTHER, OWNED, TIMEOUT, F, invalidated, leader, listed, received, state_of
 
 

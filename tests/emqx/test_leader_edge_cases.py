@@ -20,7 +20,7 @@ from simulator.protocols.emqx.protocol import (
     Message,
     Progress,
 )
-from simulator.protocols.emqx.ranks import Rank
+from simulator.protocols.emqx.storage import Rank
 from tests.emqx.leaders import NOW, TIMEOUT, F, invalidated, leader, received, state_of
 
 

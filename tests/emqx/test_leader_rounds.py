@@ -13,7 +13,7 @@ from simulator.protocols.emqx.protocol import (
     Message,
     Progress,
 )
-from simulator.protocols.emqx.ranks import RankProgress
+from simulator.protocols.emqx.storage import RankProgress
 from tests.emqx.leaders import NOW, OTHER, TIMEOUT, F, listed
 
 

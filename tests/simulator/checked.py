@@ -7,8 +7,8 @@ copied in between. Both must report the same.
 from __future__ import annotations
 
 from simulator import World, load_scenario_text
+from simulator.checks.check import Violation
 from simulator.checks.checks import Checks
-from simulator.checks.violation import Violation
 
 
 def violations_of(world: World, *pieces_rows: int) -> list[Violation]:

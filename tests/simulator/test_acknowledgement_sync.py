@@ -9,7 +9,7 @@ position, backlog counting them until then.
 
 import pytest
 
-from simulator.protocols.pulsar.ack_sync.sync import MOST_ON_THE_WIRE
+from simulator.protocols.pulsar.ack_sync import MOST_ON_THE_WIRE
 from simulator.protocols.pulsar.stories.steps import page, story_of
 from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows, run, subscription
 

@@ -10,7 +10,7 @@ from simulator.protocols.pulsar import system
 from simulator.protocols.pulsar.checks.administration import AutoCreated, CreatedWhereItMay, DeletedUnused
 from simulator.protocols.pulsar.checks.copies import ListsAgreed
 from simulator.protocols.pulsar.commands import replication, topic_shapes
-from simulator.protocols.pulsar.creation import catalogue, policies, set_clusters
+from simulator.protocols.pulsar.creation import catalogue, policies, remote_admin
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims
@@ -104,8 +104,8 @@ LISTS_REFUSED = {
 @pytest.mark.parametrize("text", LISTS_REFUSED.values(), ids=LISTS_REFUSED)
 def test_an_unchecked_list_is_detected(text, monkeypatch):
     assert given(text)[-1] is False and LISTS not in broken_claims(text)
-    monkeypatch.setattr(set_clusters, "members", lambda *given: None)
-    monkeypatch.setattr(set_clusters, "validate", lambda *given: None)
+    monkeypatch.setattr(remote_admin, "members", lambda *given: None)
+    monkeypatch.setattr(remote_admin, "validate", lambda *given: None)
     monkeypatch.setattr(replication, "_check_list", lambda *given: None)
     monkeypatch.setattr(replication, "_lacking", lambda *given: [])
     assert given(text)[-1] is True and LISTS in broken_claims(text)
@@ -152,7 +152,7 @@ def test_a_list_refused_without_reason_is_detected(text, monkeypatch):
     def never(*given):
         raise CommandError("412", "no", "never")
 
-    monkeypatch.setattr(set_clusters, "validate", never)
+    monkeypatch.setattr(remote_admin, "validate", never)
     monkeypatch.setattr(replication, "_check_list", never)
     assert not any(given(text)) and broken_claims(text) == {LISTS}
 
@@ -370,7 +370,7 @@ def test_a_broker_that_queries_no_remote_or_the_last_one_first_is_detected(monke
 
 
 def test_violations_do_not_depend_on_how_the_trace_is_cut(monkeypatch):
-    monkeypatch.setattr(set_clusters, "validate", lambda *given: None)
+    monkeypatch.setattr(remote_admin, "validate", lambda *given: None)
     monkeypatch.setattr(catalogue, "_remote_shape", lambda *given: (None, None))
     assert broken_claims(
         written([f"{SET}: [a, b]", f"{SET}: [a, b, c]"], "shop/orders: {}", UNEQUAL % 3, more=CLIENTS), 1, 7

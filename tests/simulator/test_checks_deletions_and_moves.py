@@ -5,8 +5,9 @@ each rule violated on purpose is detected.
 import pytest
 
 from simulator import World, load_scenario_text
+from simulator.protocols.pulsar import lookup as lookup_service
 from simulator.protocols.pulsar import system
-from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
+from simulator.protocols.pulsar.ack_sync import AcknowledgementSender
 from simulator.protocols.pulsar.broker.subscription import Subscription
 from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.checks.administration import DeletedUnused, Permitted, Terminated
@@ -18,8 +19,7 @@ from simulator.protocols.pulsar.checks.migrations import (
 )
 from simulator.protocols.pulsar.client import consumer, producer
 from simulator.protocols.pulsar.commands import shadows as shadow_commands
-from simulator.protocols.pulsar.lookup import service as lookup_service
-from simulator.protocols.pulsar.lookup.service import LookupService
+from simulator.protocols.pulsar.lookup import LookupService
 from simulator.protocols.pulsar.migration import blue_green as blue_green_module
 from simulator.protocols.pulsar.migration import resources, steps
 from simulator.protocols.pulsar.migration.blue_green import BlueGreen

@@ -13,8 +13,7 @@ from simulator.protocols.pulsar.checks.migrations import (
     SentWhereLookedUp,
 )
 from simulator.protocols.pulsar.client.consumer import Consumer
-from simulator.protocols.pulsar.lookup.producing import Brokers
-from simulator.protocols.pulsar.lookup.service import LookupService
+from simulator.protocols.pulsar.lookup import Brokers, LookupService
 from simulator.protocols.pulsar.migration import blue_green
 from simulator.protocols.pulsar.migration import run as machine
 from simulator.protocols.pulsar.migration.steps import (

@@ -11,15 +11,14 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.checks.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
-from simulator.protocols.pulsar.ack_sync import filter as acknowledgement_filter
-from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
+from simulator.protocols.pulsar import ack_sync as acknowledgement_filter
+from simulator.protocols.pulsar.ack_sync import AcknowledgementSender
 from simulator.protocols.pulsar.broadcast.broker import Broker
 from simulator.protocols.pulsar.broker.dispatch import Dispatcher
 from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.client.producer import Producer
-from simulator.protocols.pulsar.replication.receipts import Receipts
-from simulator.protocols.pulsar.replication.replicator import Replicator
+from simulator.protocols.pulsar.replication.replicator import Receipts, Replicator
 from simulator.protocols.pulsar.snapshots import controller
 from simulator.protocols.pulsar.snapshots.controller import Builder, SnapshotController
 from simulator.protocols.pulsar.snapshots.rules import Applied, SnapshotCache

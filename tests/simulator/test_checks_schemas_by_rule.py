@@ -6,7 +6,7 @@ Who may register one, which schema may follow which, what is stored; each rule v
 import pytest
 
 from simulator.protocols.pulsar.checks.schemas import SchemaFirst, SchemasByRule, may_follow, may_subscribe
-from simulator.protocols.pulsar.creation import clients, schemas
+from simulator.protocols.pulsar.creation import catalogue, schemas
 from simulator.protocols.pulsar.creation import schemas as compatibility
 from simulator.protocols.pulsar.scenario.model import SchemaSpec
 from tests.simulator.checked import broken_claims
@@ -156,9 +156,9 @@ def test_a_consumer_refused_although_it_can_read_is_detected(monkeypatch):
 
 
 def test_a_producer_whose_refused_messages_are_stored_is_detected(monkeypatch):
-    refuses = clients.refuses_schema
+    refuses = catalogue.refuses_schema
     assert SCHEMA_FIRST in mutated(
-        monkeypatch, RUNS["full"], clients, "refuses_schema", lambda *given: refuses(*given) and None
+        monkeypatch, RUNS["full"], catalogue, "refuses_schema", lambda *given: refuses(*given) and None
     )
 
 

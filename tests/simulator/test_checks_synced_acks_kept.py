@@ -5,9 +5,12 @@ Rules of acknowledgement-state sync violated on purpose are detected, and correc
 
 import pytest
 
-from simulator.protocols.pulsar.ack_sync import sync as acknowledgement_sync
-from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
-from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState, AcknowledgementSender
+from simulator.protocols.pulsar import ack_sync as acknowledgement_sync
+from simulator.protocols.pulsar.ack_sync import (
+    AcknowledgedState,
+    AcknowledgementFilter,
+    AcknowledgementSender,
+)
 from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.checks.acknowledgements import SyncedAcksKept
 from tests.simulator.checked import broken_claims

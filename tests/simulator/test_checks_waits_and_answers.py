@@ -6,8 +6,8 @@ Each rule violated on purpose is detected, and correct runs break nothing.
 import pytest
 
 from simulator import load_scenario_text
-from simulator.protocols.pulsar import system
-from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
+from simulator.protocols.pulsar import lookup, system
+from simulator.protocols.pulsar.ack_sync import AcknowledgementSender
 from simulator.protocols.pulsar.checks.acknowledgements import AckSyncRequests
 from simulator.protocols.pulsar.checks.administration import AutoCreated, DeletedUnused
 from simulator.protocols.pulsar.checks.copies import PolicyRequests, RequestsCopied
@@ -17,9 +17,8 @@ from simulator.protocols.pulsar.checks.schemas import SchemasByRule
 from simulator.protocols.pulsar.checks.shadows import OffloadedReads
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.client.consumer import Consumer
-from simulator.protocols.pulsar.creation import clients, policies, schemas
+from simulator.protocols.pulsar.creation import catalogue, policies, schemas
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
-from simulator.protocols.pulsar.lookup import producing
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.protocols.pulsar.shadow.reads import Storage
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
@@ -234,7 +233,7 @@ def test_repeated_lookups_break_nothing(text):
         (backoff, "FIRST_US", 200_000),
         (backoff, "FIRST_US", 50_000),
         (backoff, "MAX_US", 100_000),
-        (producing.Brokers, "again", lambda self, _argument: None),
+        (lookup.Brokers, "again", lambda self, _argument: None),
         (Consumer, "_retry_later", lambda consumer: None),
     ],
 )
@@ -478,5 +477,5 @@ def test_enforced_schemas_break_nothing():
     ids=["not-enforced", "everywhere", "despite-switch-off"],
 )
 def test_wrongly_enforced_schemas_are_detected(text, rule, monkeypatch):
-    monkeypatch.setattr(clients.schemas, "admit_without_schema", rule)
+    monkeypatch.setattr(catalogue.schemas, "admit_without_schema", rule)
     assert broken_claims(text) == {BY_RULE}

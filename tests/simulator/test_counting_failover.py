@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.counting.results import CountedFailover
+from simulator.counting import CountedFailover
 from simulator.protocols.pulsar.verdicts import CountingError
 from simulator.protocols.pulsar.verdicts.count import check_sums
 from tests.simulator.trace_builder import TraceBuilder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.counting.results import Loss
+from simulator.counting import Loss
 from tests.simulator.trace_builder import TraceBuilder, losses
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simulator import World, load_scenario, scenario_names
-from simulator.counting.results import CountedFailover, CountedRun
+from simulator.counting import CountedFailover, CountedRun
 from simulator.protocols.pulsar.events import BY_NAME
 from simulator.protocols.pulsar.verdicts.count import count_run, count_share, summed
 from simulator.protocols.pulsar.verdicts.facts import Facts, History, Share

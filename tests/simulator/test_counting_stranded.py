@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.counting.results import Stranding
+from simulator.counting import Stranding
 from tests.simulator.trace_builder import TraceBuilder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from simulator.counting.results import LOST_CAUSES
+from simulator.counting import LOST_CAUSES
 from simulator.protocols.pulsar.verdicts import SubscriptionCounts, failover_summary, subscription_summary
 from tests.simulator.trace_builder import TraceBuilder
 

@@ -15,7 +15,7 @@ import pytest
 
 from simulator.protocols.declared import DECLARED
 from simulator.protocols.emqx.commands.effects import HANDLERS as EMQX_HANDLERS
-from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.pulsar.commands import declared, effects
 from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios.command import Command

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simulator import ScenarioError, World, load_scenario_text
 from simulator.kernel.distributions import Sampler
-from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios import COMMANDS, CommandError, shape
 from simulator.scenarios.compound import DISTRIBUTIONS, SELECTIONS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.protocols.pulsar.markers import entries as codec
 from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
 from simulator.protocols.pulsar.markers.entries import EPOCH_MS, REQUEST, Marker
-from simulator.protocols.pulsar.replication.receipts import CopySize
+from simulator.protocols.pulsar.replication.replicator import CopySize
 from tests.examples import examples
 from tests.simulator.engine_runs import rows, run
 from tests.simulator.test_engine_snapshots import body

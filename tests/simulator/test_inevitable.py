@@ -8,7 +8,7 @@ from math import sqrt
 import pytest
 
 from simulator import World, Wrong, inevitable, normalise_command
-from simulator.counting.wilson import wilson_interval
+from simulator.counting import wilson_interval
 from simulator.inevitable import Asked, Draws, Outcome, Point, Reruns, carried_out, curve, decided, typical
 from simulator.runs import Runs
 from simulator.scenarios.loader import load_scenario, load_scenario_text

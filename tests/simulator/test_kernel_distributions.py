@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from simulator.kernel.distributions import (
     BLOCK,
     BLOCKS_KEPT,
+    CELLS,
     LONGEST_US,
+    SCALE,
     Sampler,
     Span,
     interval_sampler,
+    normal_quantiles,
     quantile_table,
 )
-from simulator.kernel.normal_quantiles import CELLS, SCALE, normal_quantiles
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.model import Distribution
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, scenario_names
-from simulator.story.queries import bursts_of
+from simulator.story import bursts_of
 from tests.simulator.random_scenarios import random_scenario
 
 FIGURES = (

@@ -8,8 +8,13 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, load_scenario
-from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
-from simulator.protocols.emqx.stories.shared import shared_groups, shared_page, shared_place_of, shared_story
+from simulator.protocols.emqx.stories import (
+    GROUP_CAUSES,
+    shared_groups,
+    shared_page,
+    shared_place_of,
+    shared_story,
+)
 from tests.emqx.group_runs import open_world
 
 OF_CAUSES = {

@@ -7,9 +7,7 @@ import pytest
 from simulator import ScenarioError, World, load_scenario_text
 from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios import limits
-from simulator.tours import TourError, resolve
-from simulator.tours.filling import duration
-from simulator.tours.terms import terms_in
+from simulator.tours import TourError, duration, resolve, terms_in
 from simulator.what_if import variants
 
 HEAD = """\

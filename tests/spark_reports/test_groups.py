@@ -11,7 +11,7 @@ import re
 import pyarrow.parquet as parquet
 import pytest
 
-from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
+from simulator.protocols.emqx.stories import GROUP_CAUSES
 from spark_reports.protocols.emqx.counting import filter_of
 from spark_reports.protocols.emqx.html import charts as group_charts
 from spark_reports.protocols.emqx.html import groups

@@ -11,7 +11,7 @@ from django.test import Client
 
 from labsite import engine_worker, report_worker
 from simulator import load_scenario
-from simulator.checks.violation import Violation
+from simulator.checks.check import Violation
 from visualizer.experiments.models import Experiment
 from visualizer.reports.models import Report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.checks.knowledge import NoKnowledge
+from simulator.checks.check import NoKnowledge
 from simulator.protocols.manifest import CheckList, Manifest
 from tests.third_protocol import reading
 from tests.third_protocol.declared import NAME

@@ -11,11 +11,10 @@ from typing import Any, Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
-from simulator.counting.results import CountedRun
+from simulator.counting import CountedRun
 from simulator.scenarios.changes import CommandLog, PlacedSetting, Variant
 from simulator.scenarios.model import Scenario
-from simulator.system.compared import Case, Compared, Figure, figure_words
-from simulator.system.measured import Measure, Measured
+from simulator.system.measured import Case, Compared, Figure, Measure, Measured, figure_words
 from simulator.trace.trace import Trace
 from simulator.world import World
 

@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from simulator import World, load_scenario, load_scenario_text
-from simulator.protocols.emqx.stories.shared import shared_groups, shared_page, shared_story
+from simulator.protocols.emqx.stories import shared_groups, shared_page, shared_story
 from simulator.protocols.pulsar.stories.steps import groups, page, story_of
 from spark_reports import what_if
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page

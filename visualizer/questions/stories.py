@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simulator.story.queries import StoryCase, bursts_of
+from simulator.story import StoryCase, bursts_of
 from simulator.what_if import answer
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread

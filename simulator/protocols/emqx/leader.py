@@ -10,11 +10,13 @@ about a stream of another borrower.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.protocols.emqx import protocol
 from simulator.protocols.emqx.protocol import (
+    ABSENT,
     ASSIGNMENT_MOVES,
+    DISCONNECT,
     END,
     FREE,
     GRANTING,
@@ -22,11 +24,248 @@ from simulator.protocols.emqx.protocol import (
     LEADER_REVOKING,
     REVOKED_STATE,
     TRANSIENT,
+    UPDATE_PROGRESS,
     BorrowerId,
     Message,
     Progress,
 )
-from simulator.protocols.emqx.ranks import Rank, RankProgress
+from simulator.protocols.emqx.storage import Rank, RankProgress
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.leader_process import LeaderProcess
+    from simulator.protocols.emqx.storage import Reading
+    from simulator.protocols.emqx.system import Emqx
+
+
+# --- the leaders' store: claims and committed progress, each written by precondition
+#
+# It is separate from the storage of messages.
+#
+# Rules: a claim is (leader, node, instant of the last heartbeat). A leader can take it when there is none,
+# or when the present one is the one that the taker read and is older than the time to live. A commit
+# requires that the claim is the committer's and that the sequence number is the one it last wrote or read.
+# Every newly declared group has the same number, so a leader that has not committed yet does not notice
+# that its group was destroyed and declared again.
+
+
+REQUEST_TIMEOUT_US = 60_000_000
+"""The timeout of a request to the store: `RA_TIMEOUT` of emqx_ds_replication_layer."""
+
+
+class Claim(NamedTuple):
+    leader: int
+    node: str
+    heartbeat_us: int
+
+
+FIRST_ROOT = 0
+"""The sequence number of every group that is declared and has not been committed to."""
+
+
+class Committed:
+    """The committed state of one group: positions, ranks, and the start of the group.
+
+    `root` is the sequence number of the last commit. `life` is the number of the declaration.
+    """
+
+    __slots__ = ("start_us", "positions", "ranks", "root", "life")
+
+    def __init__(self, start_us: int, ranks: RankProgress, root: int, life: int) -> None:
+        self.start_us = start_us
+        self.positions: dict[str, tuple[Rank, int]] = {}
+        self.ranks = ranks
+        self.root, self.life = root, life
+
+
+class LeaderStore:
+    """The claims and committed groups, and the present faults of the store.
+
+    Before `failing_until_us` every request fails at once. Requests from a node in `cut_until_us` wait until
+    that instant, or for `REQUEST_TIMEOUT_US`.
+    """
+
+    __slots__ = ("claims", "groups", "failing_until_us", "cut_until_us", "roots")
+
+    def __init__(self) -> None:
+        self.claims: dict[str, Claim] = {}
+        self.groups: dict[str, Committed] = {}
+        self.failing_until_us = 0
+        self.cut_until_us: dict[str, int] = {}
+        self.roots = 0
+
+    def answers(self, node: str, now: int) -> bool:
+        """Whether a request from a node is answered now."""
+        return max(self.failing_until_us, self.cut_until_us.get(node, 0)) <= now
+
+    def cut_off(self, node: str, now: int) -> bool:
+        """Whether a request from a node gets no answer at all."""
+        return self.cut_until_us.get(node, 0) > now
+
+    def next_root(self) -> int:
+        """A sequence number that no commit and no declaration has had."""
+        self.roots += 1
+        return self.roots
+
+    def claim(self, group: str, new: Claim, seen: Claim | None) -> bool:
+        """Write a claim if the present one is `seen`; returns whether it did."""
+        if self.claims.get(group) != seen:
+            return False
+        self.claims[group] = new
+        return True
+
+    def release(self, group: str, leader: int) -> None:
+        """Delete a claim, if it is still this leader's."""
+        if group in self.claims and self.claims[group].leader == leader:
+            del self.claims[group]
+
+
+# --- progress of each stream of a group, and what each kind of crash would redeliver; read-only
+#
+# Progress is what clients received and acknowledged, what was reported to the leader, and what it
+# committed. Rules: figures are of messages delivered up to now, without those between the crash and its
+# detection.
+
+
+Readers = dict[str, dict[BorrowerId, dict[str, Any]]]
+"""The readers by stream and borrower."""
+
+
+def borrower_name(who: BorrowerId) -> str:
+    """A borrower's name, `session/incarnation`."""
+    return f"{who[0]}/{who[2]}"
+
+
+def place(system: Emqx, stream: str, position: int) -> int:
+    """A position as an offset: the end of a closed stream is its length."""
+    return system.storage.streams[stream].length if position == END else position
+
+
+def group_progress(system: Emqx, name: str, most: int) -> dict[str, Any]:
+    """`streams`, `streams_total` and `repeats` of a group."""
+    kept = system.store.groups.get(name)
+    listed = system.streams_of(name, kept.start_us) if kept is not None else []
+    committed = {stream: _committed(system, kept, stream) for stream, _rank in listed if kept is not None}
+    readers = _readers(system, name)
+    return {
+        "streams": {
+            stream: {
+                "committed": at,
+                "readers": {borrower_name(who): one for who, one in readers.get(stream, {}).items()},
+            }
+            for stream, at in list(committed.items())[:most]
+        },
+        "streams_total": len(committed),
+        "repeats": _repeats(system, name, committed, readers),
+    }
+
+
+def _committed(system: Emqx, kept: Committed, stream: str) -> int:
+    """The position at which a leader that has only the store would begin."""
+    one = system.storage.streams[stream]
+    if stream in kept.positions:
+        return place(system, stream, kept.positions[stream][1])
+    return one.length if kept.ranks.replayed(stream, one.rank) else one.first_at(kept.start_us)
+
+
+def _readers(system: Emqx, group: str) -> Readers:
+    """The readers of each stream, from the sessions.
+
+    `lease` is absent where a chunk of a stream that is no longer leased is still in flight.
+    """
+    found: Readers = {}
+    for session in system.sessions.values():
+        for borrower in session.agent.borrowers.values():
+            if borrower.group == group:
+                for stream, held in borrower.streams.items():
+                    at = place(system, stream, held.position)
+                    found.setdefault(stream, {})[borrower.id] = {
+                        "lease": held.state,
+                        "acknowledged": at,
+                        "delivered": at,
+                        "chunk": None,
+                    }
+        if session.online:
+            for reading in session.readings.values():
+                borrower_id = reading.borrower
+                if borrower_id is None or reading.group != group:
+                    continue
+                if not reading.forgotten or reading.busy:
+                    of_stream = found.setdefault(reading.stream, {})
+                    of_stream.setdefault(borrower_id, {"lease": ABSENT}).update(_cursors(system, reading))
+    return found
+
+
+def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
+    """The acknowledged and delivered offsets, and the chunk in flight.
+
+    Messages are sent and acknowledged in order, so each is one offset.
+    """
+    if not reading.blocked:
+        at = place(system, reading.stream, reading.end)
+        return {"acknowledged": at, "delivered": at - reading.unsent, "chunk": None}
+    sent = reading.end - reading.unsent
+    return {
+        "acknowledged": next(iter(reading.unacked), sent),
+        "delivered": max(sent, reading.sent),
+        "chunk": [reading.begin, reading.end],
+    }
+
+
+def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Readers) -> dict[str, Any]:
+    """The messages that would be redelivered if the leader or one session crashed now.
+
+    Also how many of them are acknowledged already.
+    """
+    leader = _leading(system, group)
+    sessions: dict[str, dict[str, int]] = {}
+    if leader is None:
+        return {"leader": None, "sessions": sessions}
+    again = acknowledged = 0
+    under_way = _under_way(system, leader)
+    for stream, kept_at in committed.items():
+        by_borrower = readers.get(stream, {})
+        assignment = leader.leader.streams.get(stream)
+        known = kept_at if assignment is None else place(system, stream, assignment.position)
+        furthest = done = max(kept_at, known)
+        for one in by_borrower.values():
+            furthest, done = max(furthest, one["delivered"]), max(done, one["acknowledged"])
+        again += furthest - kept_at
+        acknowledged += done - kept_at
+        if assignment is None or assignment.owner not in by_borrower:
+            continue
+        one = by_borrower[assignment.owner]
+        reported = max(known, under_way.get((stream, assignment.owner), 0))
+        figures = sessions.setdefault(assignment.owner[0], {"again": 0, "acknowledged": 0})
+        figures["again"] += max(0, one["delivered"] - reported)
+        figures["acknowledged"] += max(0, one["acknowledged"] - reported)
+    return {
+        "leader": {"again": again, "acknowledged": acknowledged},
+        "sessions": {name: sessions[name] for name in sorted(sessions)},
+    }
+
+
+def _leading(system: Emqx, group: str) -> LeaderProcess | None:
+    """The leader that has the claim; None while the claim is a dead leader's."""
+    claim = system.store.claims.get(group)
+    return next(
+        (one for one in system.leaders_of(group) if claim is not None and one.number == claim.leader), None
+    )
+
+
+def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerId], int]:
+    """The furthest position that is on its way to the leader, by stream and borrower."""
+    found: dict[tuple[str, BorrowerId], int] = {}
+    for flight in system.network.flights.values():
+        message = flight.message
+        if (
+            flight.target.process == "leader"
+            and flight.target.leader == leader.number
+            and message.kind in (UPDATE_PROGRESS, DISCONNECT)
+        ):
+            for report in message.progress:
+                key = report.stream, message.borrower
+                found[key] = max(found.get(key, 0), place(system, report.stream, report.position))
+    return found
 
 
 class LeaderFaults(NamedTuple):

@@ -1,20 +1,17 @@
 """The manifest of EMQX's durable shared subscriptions."""
 
-from simulator.checks.knowledge import NoKnowledge
-from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
-from simulator.protocols.emqx.scenario import families
+from simulator.checks.check import NoKnowledge
+from simulator.protocols.emqx.checks import GROUP_CHECKS
+from simulator.protocols.emqx.scenario import model
 from simulator.protocols.emqx.set_up_form import FORM
 from simulator.protocols.emqx.stability import tables
-from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
-from simulator.protocols.emqx.stories.queries import STORIES
-from simulator.protocols.emqx.summary_sections.groups import groups
+from simulator.protocols.emqx.stories import GROUP_CAUSES, STORIES
+from simulator.protocols.emqx.summary_sections import groups
 from simulator.protocols.emqx.system import build, flights
 from simulator.protocols.emqx.terms import TERMS
 from simulator.protocols.emqx.verdicts.groups import count_groups
-from simulator.protocols.emqx.views.forecasts import movable, to_targets
-from simulator.protocols.emqx.views.live_rows import LIVE_ROWS
 from simulator.protocols.emqx.views.picture import gallery_picture, picture_at
-from simulator.protocols.emqx.views.view import view
+from simulator.protocols.emqx.views.view import LIVE_ROWS, movable, to_targets, view
 from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
 from simulator.protocols.emqx.what_if.measured import MEASURED
@@ -22,7 +19,7 @@ from simulator.protocols.emqx.what_if.swarm import SWARM_SETTINGS
 from simulator.protocols.manifest import CheckList, Forecasts, Manifest, Pictures
 
 MANIFEST = Manifest(
-    name=families.EMQX,
+    name=model.EMQX,
     build=build,
     count=count_groups,
     view=view,

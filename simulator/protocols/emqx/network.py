@@ -16,7 +16,7 @@ from simulator.protocols.emqx.protocol import END, Address, Flight, Message
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.emqx.runtime import Emqx
+    from simulator.protocols.emqx.system import Emqx
 
 WIRE_RANK = 2
 LATE_FACTOR = 3

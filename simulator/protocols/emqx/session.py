@@ -15,18 +15,92 @@ from typing import TYPE_CHECKING
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.protocols.emqx import resuming
 from simulator.protocols.emqx.agent import Agent
-from simulator.protocols.emqx.cluster_state import ClusterState
+from simulator.protocols.emqx.cluster_state import ClusterState, in_turn, next_generations
 from simulator.protocols.emqx.events import CODE
-from simulator.protocols.emqx.generations import in_turn, next_generations
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
-from simulator.protocols.emqx.reading import Reading
 from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
+from simulator.protocols.emqx.storage import Reading
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.scenario.model import SessionSpec
+
+
+# --- what a session keeps of its streams while its client is away, and sends again when it returns
+#
+# Rules: a session has one record for each subscription and stream (`#srs{}` of emqx_persistent_session_ds).
+# A new lease of a stream replaces the record, so the chunk of the lease before is not sent again by the
+# session (`add_stream_to_session` of emqx_persistent_session_ds_shared_subs). Chunks are sent again in the
+# order in which they were fetched (`find_replay_streams` of emqx_persistent_session_ds_stream_scheduler).
+# Private subscriptions with QoS 0 do not read what was published while the client was away.
+
+
+def note_record(session: Session, reading: Reading) -> None:
+    """Make a new reading the session's record of its stream, in place of the one before."""
+    key = reading.subscription, reading.stream
+    before = session.readings.get(session.records.get(key, -1))
+    if before is not None:
+        before.replaced = True
+    session.records[key] = reading.number
+
+
+def forget_record(session: Session, reading: Reading) -> None:
+    """Forget the record of a reading that the session removes."""
+    key = reading.subscription, reading.stream
+    if session.records.get(key) == reading.number:
+        del session.records[key]
+
+
+def drop_replaced(session: Session) -> None:
+    """Remove the readings whose records were replaced: with the connection their chunks are gone."""
+    for reading in [one for one in session.readings.values() if one.replaced]:
+        session.remove(reading)
+
+
+def resume(session: Session, cause: int) -> None:
+    """Send every chunk in flight again, and continue to read the private streams."""
+    for reading in sorted(session.readings.values(), key=lambda one: one.chunk_seq):
+        _send_again(session, reading, cause)
+    for reading in list(session.readings.values()):
+        if reading.borrower is not None:
+            reading.released = reading.forgotten = True  # a borrowed stream must be granted again
+            session.let_go(reading)
+        elif not reading.busy:
+            if session.direct and session.spec.durable:
+                reading.skip_to(session.system.storage.streams[reading.stream])
+            session.wake(reading.number)
+
+
+def _send_again(session: Session, reading: Reading, cause: int) -> None:
+    """Put the unacknowledged messages of a chunk into the queue again."""
+    again = sorted(reading.unacked)
+    reading.unacked = {}
+    reading.unsent = reading.heavy = len(again)
+    if again:
+        session.note_chunk(reading, cause, again[0], again[-1] + 1, "again")
+        session.outgoing.extend((reading, offset) for offset in again)
+
+
+def forget(session: Session) -> None:
+    """Delete a session with its subscriptions and all messages that its client has not acknowledged.
+
+    A group's position in a stream is kept by its leader. For its next session the client subscribes again.
+    """
+    for subscription in session.subscriptions.values():
+        if subscription.group is None:
+            session.system.storage.remove_route(subscription.filter, session.direct)
+    session.subscriptions.clear()
+    session.readings.clear()
+    session.lent.clear()
+    session.records.clear()
+    session.begun = False
+
+
+def is_direct(system: ClusterState, spec: SessionSpec) -> bool:
+    """Whether private subscriptions use the broker's routes, not storage (`desired_subscription_mode`)."""
+    return not spec.durable or (spec.qos == 0 and system.option("qos0Subscriptions") == "direct")
+
 
 SESSION_RANK = 4
 STEPS_AT_ONCE = 1_000
@@ -73,7 +147,7 @@ class Session:
 
     def __init__(self, system: ClusterState, spec: SessionSpec) -> None:
         self.system, self.spec, self.name, self.node = system, spec, spec.name, spec.node
-        self.direct = resuming.is_direct(system, spec)
+        self.direct = is_direct(system, spec)
         self.state = OFFLINE
         self.subscriptions: dict[int, Subscription] = {}
         self.subscription_count = 0
@@ -120,12 +194,12 @@ class Session:
             # EMQX's takeover_kick ends the old connection's process without a message to leaders
             self.kill(cause, "taken-over")
         if clean:
-            resuming.forget(self)
+            forget(self)
         known = bool(self.subscriptions)
         self.node, self.state = node, ONLINE
         self.life += 1
         seq = self.system.note("session.connected", cause, node, self.name, "resumed" if known else "new")
-        resuming.resume(self, seq)
+        resume(self, seq)
         for number, subscription in self.subscriptions.items():
             if subscription.group is not None:
                 self.agent.borrow(number, subscription, seq)
@@ -155,14 +229,14 @@ class Session:
             if self._quality(reading, offset) > 0:
                 reading.unacked[offset] = None
             reading.unsent = reading.heavy = 0
-        resuming.drop_replaced(self)
+        drop_replaced(self)
         self.outgoing.clear()
         self.in_flight.clear()
         self.ready.clear()
         self.busy_until_us = None
         seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
         if not self.spec.durable and why != "taken-over":  # kept in memory only
-            resuming.forget(self)
+            forget(self)
         if self.spec.reconnect_us is not None and why not in ("closed", "taken-over"):
             self._retry()
         return seq
@@ -247,7 +321,7 @@ class Session:
         reading = self.readings[number] = Reading(
             number, subscription, borrower, group, stream, position, cause
         )
-        resuming.note_record(self, reading)
+        note_record(self, reading)
         if borrower is not None:
             self.lent.setdefault((borrower, stream), {})[number] = reading
         self.wake(number)
@@ -413,7 +487,7 @@ class Session:
         """Remove a reading with the session's record of its stream."""
         if self.readings.pop(reading.number, None) is None:
             return
-        resuming.forget_record(self, reading)
+        forget_record(self, reading)
         if reading.borrower is not None:
             beside = self.lent[reading.borrower, reading.stream]
             del beside[reading.number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
-from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.emqx.scenario.settings import PROPOSAL, SHIPPED
 from simulator.scenarios.settings import SETTINGS
 from simulator.scenarios.units import format_duration

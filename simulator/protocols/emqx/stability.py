@@ -26,8 +26,8 @@ from simulator.protocols.emqx.protocol import (
 if TYPE_CHECKING:
     from simulator.protocols.emqx.leader import Assignment
     from simulator.protocols.emqx.leader_process import LeaderProcess
-    from simulator.protocols.emqx.runtime import Emqx
     from simulator.protocols.emqx.session import Session
+    from simulator.protocols.emqx.system import Emqx
 
 
 def tables() -> dict[str, Any]:

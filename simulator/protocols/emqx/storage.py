@@ -9,10 +9,179 @@ available and every node reads the same: a network cut or a crash has no effect 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from simulator.log.ledgers import SharedColumn
-from simulator.protocols.emqx.ranks import Rank
+from simulator.protocols.emqx.protocol import END, BorrowerId
 from simulator.protocols.emqx.scenario.mqtt_topics import matches
+
+# --- the streams of a group that are read to their end, as passed generations and marks by shard
+#
+# Rules: it only decides which streams are not listed again. It holds back no later generation
+# (`emqx_ds_shared_sub_leader_rank_progress`). A generation is passed when all its known streams are
+# replayed, except the last known generation, in which more streams may still appear.
+
+
+class Rank(NamedTuple):
+    shard: int
+    generation: int
+
+
+class RankProgress:
+    """The progress of one group.
+
+    `passed` is the highest fully passed generation by shard. `known` has the streams seen, by shard and
+    generation, each with whether it is replayed.
+    """
+
+    __slots__ = ("passed", "known", "forgets")
+
+    def __init__(self, forgets: bool = False) -> None:
+        self.passed: dict[int, int] = {}
+        self.known: dict[int, dict[int, dict[str, bool]]] = {}
+        # as shipped: the marks of the last known generation are dropped once all its streams are replayed
+        self.forgets = forgets
+
+    def copy(self) -> RankProgress:
+        """An independent copy."""
+        copy = RankProgress(self.forgets)
+        copy.passed = dict(self.passed)
+        copy.known = {
+            shard: {generation: dict(streams) for generation, streams in by.items()}
+            for shard, by in self.known.items()
+        }
+        return copy
+
+    def unread(self, listed: Iterable[tuple[str, Rank]]) -> list[str]:
+        """Record the streams that storage lists; returns the names of those that are not replayed."""
+        listed = list(listed)
+        for name, rank in listed:
+            if rank.shard not in self.passed:
+                self.passed[rank.shard] = (
+                    min(other.generation for _name, other in listed if other.shard == rank.shard) - 1
+                )
+            if rank.generation > self.passed[rank.shard]:
+                self.known.setdefault(rank.shard, {}).setdefault(rank.generation, {}).setdefault(name, False)
+        for shard in sorted(self.known):
+            self._advance(shard)
+        return [name for name, rank in listed if not self.replayed(name, rank)]
+
+    def replayed(self, name: str, rank: Rank) -> bool:
+        """Whether a stream need not be read again."""
+        if rank.generation <= self.passed.get(rank.shard, -1):
+            return True
+        return self.known.get(rank.shard, {}).get(rank.generation, {}).get(name, False)
+
+    def set_replayed(self, name: str, rank: Rank) -> None:
+        """Record that a stream was read to its end."""
+        if rank.generation <= self.passed.get(rank.shard, -1):
+            return
+        self.known.setdefault(rank.shard, {}).setdefault(rank.generation, {})[name] = True
+        self._advance(rank.shard)
+
+    def _advance(self, shard: int) -> None:
+        by_generation = self.known[shard]
+        while by_generation:
+            first = min(by_generation)
+            if not all(by_generation[first].values()):
+                return
+            if len(by_generation) == 1:  # the last known one
+                if self.forgets:
+                    del by_generation[first]
+                return
+            del by_generation[first]
+            self.passed[shard] = first
+
+
+class Reading:
+    """One stream that a session reads.
+
+    `begin` and `end` are the chunk in flight, equal when there is none. `unacked` are its offsets that wait
+    for an acknowledgement. `unsent` counts its messages still to be sent, `heavy` those of them with QoS 1 or
+    2. `borrower` and `group` are None for a private subscription. `since_seq` is the row that created it.
+
+    Rules: a chunk is one fetched batch. While a message of it with QoS 1 or 2 is unacknowledged the stream is
+    blocked: nothing is fetched and nothing reported. The chunk's begin moves to its end when the last message
+    is acknowledged, never in between. A chunk with QoS 0 only is finished as soon as it is fetched, although
+    its messages are still to be sent, so it can be lost with its session.
+    """
+
+    __slots__ = (
+        "number",
+        "subscription",
+        "borrower",
+        "group",
+        "stream",
+        "since_seq",
+        "begin",
+        "end",
+        "unsent",
+        "heavy",
+        "unacked",
+        "released",
+        "forgotten",
+        "replaced",
+        "sent",
+        "chunk_seq",
+        "in_turn",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        subscription: int,
+        borrower: BorrowerId | None,
+        group: str | None,
+        stream: str,
+        position: int,
+        since_seq: int,
+    ) -> None:
+        self.number, self.subscription, self.borrower, self.group, self.stream, self.since_seq = (
+            number,
+            subscription,
+            borrower,
+            group,
+            stream,
+            since_seq,
+        )
+        self.begin = self.end = position
+        self.unsent = self.heavy = 0
+        self.unacked: dict[int, None] = {}
+        self.released = False  # it is not read any further
+        self.forgotten = False  # its progress is not reported any more
+        self.replaced = False  # a later lease has the session's record of the stream (`session.py`)
+        self.chunk_seq = since_seq  # the row of the chunk in flight
+        self.in_turn = False  # private: all earlier generations are read (`cluster_state.py`)
+        self.sent = position  # after the last message handed to the client, also on earlier connections
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a chunk is in flight that must be acknowledged."""
+        return self.heavy > 0 or bool(self.unacked)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any of its messages is to be sent or acknowledged."""
+        return self.unsent > 0 or bool(self.unacked)
+
+    @property
+    def position(self) -> int:
+        """The position to report: the chunk's end when all is acknowledged, otherwise its begin."""
+        return self.begin if self.blocked else self.end
+
+    def skip_to(self, stream: Stream) -> None:
+        """Skip what the stream has now."""
+        self.begin = self.end = END if stream.closed else stream.length
+
+    def finish(self) -> None:
+        """Mark the chunk as finished."""
+        self.begin = self.end
+
+    @property
+    def at_end(self) -> bool:
+        return self.end == END
+
 
 DIRECT = "$direct/"
 """Before the topic in the names of streams that are not kept; no wildcard filter matches it."""

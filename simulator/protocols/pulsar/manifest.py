@@ -10,7 +10,7 @@ from simulator.protocols.manifest import (
     Pictures,
     RunComparison,
 )
-from simulator.protocols.pulsar import admin
+from simulator.protocols.pulsar import admin, summary_sections
 from simulator.protocols.pulsar.checks.failovers import CLAIM as CAUSES_ADD_UP
 from simulator.protocols.pulsar.checks.failovers import causes_that_do_not_add_up
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
@@ -21,7 +21,6 @@ from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.set_up_form import FORM
 from simulator.protocols.pulsar.stories.steps import STORIES
 from simulator.protocols.pulsar.stories.words import cause_definitions
-from simulator.protocols.pulsar.summary_sections import sections
 from simulator.protocols.pulsar.system import build
 from simulator.protocols.pulsar.terms import TERMS
 from simulator.protocols.pulsar.verdicts.count import count_run
@@ -40,18 +39,18 @@ from simulator.protocols.pulsar.what_if.closed_form import COMPARED
 from simulator.protocols.pulsar.what_if.measured import MEASURED, SWARM_SETTINGS
 
 SECTIONS = {
-    "clusters": sections.clusters,
-    "subscriptions": sections.subscriptions,
-    "snapshots": sections.snapshots,
-    "audiences": sections.audiences,
-    "brokers": sections.brokers,
-    "latency": sections.latency,
-    "ack_sync": sections.ack_sync,
-    "replicators": sections.replicators,
-    "topics": sections.topics,
-    "shadows": sections.shadows,
-    "migrations": sections.migrations,
-    "lookup": sections.lookup,
+    "clusters": summary_sections.clusters,
+    "subscriptions": summary_sections.subscriptions,
+    "snapshots": summary_sections.snapshots,
+    "audiences": summary_sections.audiences,
+    "brokers": summary_sections.brokers,
+    "latency": summary_sections.latency,
+    "ack_sync": summary_sections.ack_sync,
+    "replicators": summary_sections.replicators,
+    "topics": summary_sections.topics,
+    "shadows": summary_sections.shadows,
+    "migrations": summary_sections.migrations,
+    "lookup": summary_sections.lookup,
 }
 """Always present in a summary, empty when unused."""
 
@@ -70,15 +69,15 @@ SIMULATED = Manifest(
     ),
     changes=CHANGES,
     compared=COMPARED,
-    failovers=sections.failovers,
-    commands=sections.commands,
+    failovers=summary_sections.failovers,
+    commands=summary_sections.commands,
     live=LIVE_ROWS,
     forecasts=Forecasts(forecasting.source_of, to_targets, forecasting.sync_lag, movable),
     inspection=Inspection(
         inspection.cells,
         inspection.marker,
         snapshot_rules.by_cluster,
-        sections.broker_load,
+        summary_sections.broker_load,
         creation_view.look,
         creation_view.starts,
     ),

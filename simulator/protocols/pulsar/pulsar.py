@@ -13,7 +13,7 @@ from pyroaring import BitMap
 
 from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schemas import SchemaBook
-from simulator.protocols.pulsar.lookup.service import LookupService
+from simulator.protocols.pulsar.lookup import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.snapshots.controller import SnapshotNames
 from simulator.protocols.pulsar.snapshots.rules import OPTION, rule_of

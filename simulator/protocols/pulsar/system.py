@@ -11,7 +11,7 @@ from simulator.protocols.pulsar.broker.cluster import Cluster
 from simulator.protocols.pulsar.client.consumer import Consumer, new_delivered_sets
 from simulator.protocols.pulsar.client.producer import Producer
 from simulator.protocols.pulsar.commands.effects import HANDLERS
-from simulator.protocols.pulsar.creation import enforcement, policies
+from simulator.protocols.pulsar.creation import catalogue, policies
 from simulator.protocols.pulsar.creation.catalogue import partition_names
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.events import MARKER_TYPES
@@ -56,7 +56,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
         for topic in runtime.clusters[name].topics.values():
             topic.load(seq, first=True)
     # a topic whose namespace does not allow a cluster is removed as soon as it is loaded there
-    enforcement.apply(runtime, seq)
+    catalogue.apply(runtime, seq)
     _schedule_clients(runtime)
     blue_green.start()
     schedule_planned(runtime)

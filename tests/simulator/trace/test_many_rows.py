@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from simulator.protocols.registry import CODE, VOCABULARY
 from simulator.trace import trace as trace_module
-from simulator.trace.open_rows import FOLD_ROWS
 from simulator.trace.registry import NULL
-from simulator.trace.row_columns import RowColumns, rows_by_column
-from simulator.trace.trace import BLOCK_ROWS, Trace
+from simulator.trace.trace import BLOCK_ROWS, FOLD_ROWS, RowColumns, Trace, rows_by_column
 
 TYPES = [
     CODE[name] for name in ("message.delivered", "message.acknowledged", "topic.loaded", "message.dispatched")

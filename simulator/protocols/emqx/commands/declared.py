@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.scenarios.command import Command
 from simulator.scenarios.consequence import When
 from simulator.scenarios.draw_commands import DRAWS

@@ -16,12 +16,12 @@ from simulator.protocols.emqx.session import Session
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.problems import Wrong
 from simulator.scenarios.units import format_duration
-from simulator.system import draws, links
+from simulator.system import links
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.publisher import Publisher
-    from simulator.protocols.emqx.runtime import Emqx
+    from simulator.protocols.emqx.system import Emqx
 
 SHARDS_MAX = 256
 STOP_RANK = 5
@@ -340,7 +340,6 @@ HANDLERS: dict[str, Handler] = {
     "node.stop": stop_node,
     "node.restart": restart_node,
     **links.HANDLERS,
-    **draws.HANDLERS,
     "storage.close-generation": close_generation,
     "storage.add-shards": add_shards,
     "store.fail": fail_store,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from simulator.protocols.declaration import Declared
 from simulator.protocols.emqx import events
 from simulator.protocols.emqx.commands import declared as commands
-from simulator.protocols.emqx.scenario import kinds, sections, settings
+from simulator.protocols.emqx.scenario import sections, settings
 from simulator.protocols.emqx.scenario.consistency import check_consistency
-from simulator.protocols.emqx.scenario.families import FAMILIES, MECHANISMS
-from simulator.protocols.emqx.scenario.model import EmqxScenario
-from simulator.protocols.emqx.scenario.remarks import remarks
+from simulator.protocols.emqx.scenario.model import FAMILIES, MECHANISMS, EmqxScenario
+from simulator.protocols.emqx.scenario.sections import remarks
 
 EMQX_DECLARED = Declared(
     families=FAMILIES,
@@ -22,7 +21,7 @@ EMQX_DECLARED = Declared(
     settings=settings.SETTINGS,
     options=settings.OPTIONS,
     profiles=settings.PROFILES,
-    kinds=kinds.KINDS,
+    kinds=sections.KINDS,
     link_keys=sections.LINK_KEYS,
     consistency=check_consistency,
     remarks=remarks,

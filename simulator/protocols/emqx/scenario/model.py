@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.scenarios.model import Distribution, Scenario
+
+# --- the name of the protocol in scenario files, and the families of scenarios that show it
+
+
+EMQX = "emqx"
+
+FAMILIES = ("durable-shared-subscriptions",)
+
+MECHANISMS = {
+    "durable-shared-subscriptions": (
+        "EMQX assigns the streams of a topic filter to the sessions of a group. One leader grants and "
+        "revokes them and stores how far each was read."
+    ),
+}
+"""What each family shows, for the gallery."""
 
 
 @dataclass(frozen=True, slots=True)

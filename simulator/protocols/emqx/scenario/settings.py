@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.scenarios.limits import BATCH_SETTING_MAX
 from simulator.scenarios.setting import Profile, Setting
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
-from simulator.counting.results import CountingError
+from simulator.counting import CountingError
 from simulator.protocols.emqx.verdicts.group_history import (
     Acknowledgement,
     Delivery,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
-from simulator.counting.results import CountedRun
+from simulator.counting import CountedRun
 from simulator.protocols.emqx.scenario.mqtt_topics import matches
 from simulator.protocols.emqx.verdicts.group_causes import CHUNK_REPEATED, GROUP_CAUSES, Case, Known, cause_of
 from simulator.protocols.emqx.verdicts.group_history import GroupHistory, Histories, StreamHistory

@@ -14,16 +14,146 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.emqx.borrower import PING, PING_TIMEOUT
+from simulator.protocols.emqx.leader import borrower_name, group_progress, place
 from simulator.protocols.emqx.stability import stability, starved, states
-from simulator.protocols.emqx.stream_progress import borrower_name, group_progress, place
 from simulator.system.links import shown as shown_link
+from simulator.system.live_rows import LiveRows, Messages, StateRow
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.agent import Agent
     from simulator.protocols.emqx.leader import Assignment
     from simulator.protocols.emqx.leader_process import LeaderProcess
-    from simulator.protocols.emqx.runtime import Emqx
+    from simulator.protocols.emqx.scenario.model import EmqxScenario
     from simulator.protocols.emqx.session import Session
+    from simulator.protocols.emqx.system import Emqx
+
+
+CHANGED = (
+    "lease.changed",
+    "borrower.changed",
+    "borrower.joined",
+    "borrower.dropped",
+    "leader.elected",
+    "leader.ended",
+)
+PASSED = ("protocol.sent", "protocol.arrived")
+
+_KINDS = {
+    "borrower.changed": "borrower",
+    "borrower.joined": "known",
+    "borrower.dropped": "known",
+    "lease.changed": "lease",
+    "leader.elected": "leader",
+    "leader.ended": "leader",
+    "protocol.sent": "pong-sent",
+    "protocol.arrived": "pong-arrived",
+}
+_ENDS = {
+    "borrower.changed": "gone",
+    "lease.changed": "absent",
+    "leader.ended": None,
+    "borrower.dropped": None,
+}
+"""The reason with which a row ends its subject; None: with any reason."""
+
+
+def fold(latest: dict[tuple, int], row: StateRow) -> None:
+    """Keep the newest row of each leader, borrower, lease and pong that still exists.
+
+    A borrower's leases end with it, and a leader's entries about borrowers end with the leader.
+    """
+    if row.type in PASSED and row.reason != "ping-response":
+        return
+    key = _key(row)
+    if row.type in _ENDS and _ENDS[row.type] in (None, row.reason):
+        for other in [other for other in latest if _ends(key, other)]:
+            del latest[other]
+    # after a borrower has ended its session stops reading: those leases are not listed
+    elif key[0] != "lease" or ("borrower", *key[1:3]) in latest:
+        latest[key] = row.seq
+
+
+def _key(row: StateRow) -> tuple:
+    kind = _KINDS[row.type]
+    if kind == "lease":
+        return kind, row.client, row.count, row.topic
+    if kind == "leader":
+        return kind, row.count
+    return (kind, row.client) if row.type in PASSED else (kind, row.client, row.count)
+
+
+def _ends(key: tuple, other: tuple) -> bool:
+    """Whether the end of `key` also ends `other`."""
+    return (
+        other == key
+        or (key[0] == "borrower" and other[0] == "lease" and other[1:3] == key[1:])
+        or (key[0] == "leader" and other[0] == "known")
+    )
+
+
+LIVE_ROWS = LiveRows(
+    kept={"rounds": (("leader.round",), 60)},
+    faults=("node.crashed", "node.stopped", "node.restarted"),
+    stops=("leader.elected", "leader.ended"),
+    jumps=("leader.committed", "leader.elected", "leader.ended"),
+    messages=Messages(
+        listed=(
+            *PASSED,
+            "protocol.lost",
+            "protocol.delayed",
+            "protocol.duplicated",
+            *CHANGED,
+            "election.failed",
+            "leader.round",
+            "leader.committed",
+        ),
+        sent=("protocol.sent",),
+        lost=("protocol.lost",),
+        # a ping is never resent: each one is new
+        resent=("leader-wanted", "grant", "revoke", "revoked"),
+        states=(*CHANGED, *PASSED),
+        fold=fold,
+        of_client=(
+            "session.subscribed",
+            "session.unsubscribed",
+            "borrower.changed",
+            "lease.changed",
+            "progress.told",
+            "protocol.sent",
+            "protocol.lost",
+        ),
+        of_connection=("session.connected", "session.disconnected"),
+        of_stream=("assignment.changed",),
+        of_leader=("leader.elected", "leader.ended"),
+    ),
+)
+
+
+# --- the forecast of a leader's crash: what would be delivered again after an acknowledgement
+
+
+LEADER = "leader"
+"""What a forecast is for: a group has no target, its leader is replaced."""
+
+
+def movable(scenario: EmqxScenario) -> list[str]:
+    """Groups whose leader can crash: all, sorted."""
+    return sorted(scenario.groups)
+
+
+def to_targets(runtime: Emqx, group: str, source: str | None) -> dict[str, dict[str, int]]:
+    """By `leader` what its crash would cost now; nothing while no leader has the claim.
+
+    `duplicates` are acknowledged messages after the committed position, `redeliveries` the delivered ones.
+    """
+    if group not in runtime.groups:
+        return {}
+    leader = group_progress(runtime, group, 0)["repeats"]["leader"]
+    if leader is None:
+        return {}
+    duplicates = leader["acknowledged"]
+    return {LEADER: {"duplicates": duplicates, "redeliveries": leader["again"] - duplicates}}
+
 
 STREAMS_MAX = 2_000
 """The most streams of a group that a view lists."""

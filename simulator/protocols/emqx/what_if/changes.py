@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any
 
 from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
-from simulator.protocols.emqx.scenario.families import EMQX
-from simulator.protocols.emqx.scenario.model import EmqxScenario, PublisherSpec, SessionSpec
+from simulator.protocols.emqx.scenario.model import EMQX, EmqxScenario, PublisherSpec, SessionSpec
 from simulator.protocols.emqx.scenario.settings import PROPOSAL
 from simulator.scenarios.changes import (
     Change,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.system.compared import Case, Compared, Figure, Price, figure_words, per_second
+from simulator.system.measured import Case, Compared, Figure, Price, figure_words, per_second
 
 FIGURES = (
     Figure("duplicates", "duplicates", "duplicates", grows=True),

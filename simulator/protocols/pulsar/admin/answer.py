@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.admin import metrics, stats_internal, truth
+from simulator.protocols.pulsar.admin import metrics, stats_internal
 from simulator.protocols.pulsar.admin.printed import Line, Path, Printer
 from simulator.protocols.pulsar.admin.stats import TopicStats, counters
 from simulator.protocols.pulsar.admin.tallies import count
@@ -111,13 +111,13 @@ def _read(
             counted[0] = yield from count(runtime.trace, 0, runtime.seq)
         counts = metrics.snapshot_counts(counted[0], topic.cluster.number)
         lines = metrics.lines(stats, counts)
-        notes = truth.of_metrics(stats, counts) if with_notes else notes
+        notes = stats_internal.of_metrics(stats, counts) if with_notes else notes
     elif tool == "stats":
         lines = Printer().print(stats.tree())
-        notes = (yield from truth.of_stats(stats)) if with_notes else notes
+        notes = (yield from stats_internal.of_stats(stats)) if with_notes else notes
     else:
         lines = Printer().print(stats_internal.tree(stats))
-        notes = (yield from truth.of_stats_internal(stats)) if with_notes else notes
+        notes = (yield from stats_internal.of_stats_internal(stats)) if with_notes else notes
     return lines, notes
 
 

@@ -19,7 +19,7 @@ from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
 from simulator.trace.registry import NULL
-from simulator.trace.row_columns import RowColumns
+from simulator.trace.trace import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker

@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import FAN_OUT, rank
 from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
-from simulator.trace.row_columns import RowColumns
+from simulator.trace.trace import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simulator.log.cursors import Border, Cursor
-from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
-from simulator.protocols.pulsar.ack_sync.sync import sender_for
+from simulator.protocols.pulsar.ack_sync import AcknowledgementFilter, sender_for
 from simulator.protocols.pulsar.broker.dispatch import dispatcher_for
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from simulator.log.ledgers import SharedColumn, TopicLog
-from simulator.protocols.pulsar.ack_sync.sync import NONE
-from simulator.protocols.pulsar.broker import inbound
+from simulator.protocols.pulsar.ack_sync import NONE
+from simulator.protocols.pulsar.broker import session
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
@@ -293,9 +293,9 @@ class Topic:
         if self.controller is not None:
             self.controller.close("unloaded", seq)
             self.controller = None
-        inbound.disconnect(self, reason, seq, delivered)
+        session.disconnect(self, reason, seq, delivered)
         if self.source is None:
-            inbound.disconnect_sources(self, reason, seq)
+            session.disconnect_sources(self, reason, seq)
 
     def terminate(self, cause: int) -> int:
         """Close the topic to new messages for good: the open ledger is closed, and none is opened after it.
@@ -310,7 +310,7 @@ class Topic:
             "topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed
         )
         self.shadows.ledgers_changed(seq)
-        inbound.disconnect(self, "terminated", seq)
+        session.disconnect(self, "terminated", seq)
         return seq
 
     def take_broker(self, broker: Broker | None) -> None:

@@ -21,9 +21,9 @@ from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.protocols.pulsar.client.deliveries import Delivery, MessageKey, MessagesInDelivery
-from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.creation import catalogue
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.lookup.service import first_cluster, resolver_for
+from simulator.protocols.pulsar.lookup import first_cluster, resolver_for
 from simulator.protocols.pulsar.markers.entries import EPOCH_MS
 from simulator.protocols.pulsar.migration.blue_green import clear_cumulative_ack, sent_on
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
@@ -569,7 +569,7 @@ class Consumer:
                 if cluster is not here:
                     for name in tuple(self.acks.acknowledged_to):
                         clear_cumulative_ack(runtime, self, name)
-                clients.find_topic(self, cluster, spec.topic, cause)
+                catalogue.find_topic(self, cluster, spec.topic, cause)
             complete = cluster.shape(spec.topic) is not None
         for topic in cluster.client_parts(spec.topic) if cluster.up else ():
             if not self.connected_to(topic.name):
@@ -631,7 +631,7 @@ class Consumer:
             )
             return False
         schema = self.spec.schema
-        if schema is not None and clients.refuses_reader(self, topic, schema, cause) is not None:
+        if schema is not None and catalogue.refuses_reader(self, topic, schema, cause) is not None:
             return False
         wanted = spec.replicate_subscription_state and topic.cluster.setting(
             "enableReplicatedSubscriptions", topic

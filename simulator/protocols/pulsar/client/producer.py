@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
-from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.creation import catalogue
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.lookup.producing import Brokers
-from simulator.protocols.pulsar.lookup.service import first_cluster
+from simulator.protocols.pulsar.lookup import Brokers, first_cluster
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
 from simulator.protocols.pulsar.scenario.policies import EXCEPTION
 from simulator.protocols.pulsar.shadow.source import PRODUCE, refusal
@@ -339,7 +338,7 @@ class Producer:
         )
         if (
             runtime.schemas is not None
-            and clients.refuses_schema(self, cluster, self.schema, seq) is not None
+            and catalogue.refuses_schema(self, cluster, self.schema, seq) is not None
         ):
             runtime.note(
                 "message.send-failed", seq, cluster.number, topic, self.number, sequence_id, "schema"
@@ -356,7 +355,7 @@ class Producer:
         """The client opens its producer: a missing topic or schema is created or refused."""
         if self.state in (RUNNING, PAUSED) and self.runtime.clusters[self.cluster_name].up:
             self.brokers.partitions(NULL)
-            clients.use_schema(self, self.runtime.clusters[self.cluster_name], self.schema, NULL)
+            catalogue.use_schema(self, self.runtime.clusters[self.cluster_name], self.schema, NULL)
 
     def _rerouted(self) -> Topic | None:
         """The present topic or partition for the first pending entry, where its own one does not exist."""
@@ -446,7 +445,7 @@ class Producer:
             why = topic.refuses if topic.refuses is not None and not self.forbidden else "not-authorised"
             self._fail(topic, first, count, why, cause)
             return
-        if runtime.schemas is not None and clients.refuses_schema(
+        if runtime.schemas is not None and catalogue.refuses_schema(
             self, topic.cluster, runtime.schemas.of_message(self.number, messages.sequence_id[first]), cause
         ):
             self._fail(topic, first, count, "schema", cause)

@@ -9,7 +9,7 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.client.consumer import ALIVE, PAUSED, RUNNING
 from simulator.protocols.pulsar.commands.named import cluster_up, consumer_in, producer_in
-from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.creation import catalogue
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.model import Distribution
@@ -98,7 +98,7 @@ def use_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         )
     if producer.state not in ("running", "paused"):
         raise CommandError("wrong-state", f"{producer.name} is {producer.state}", "start it first")
-    clients.use_schema(producer, runtime.clusters[producer.cluster_name], arguments.get("schema"), begin())
+    catalogue.use_schema(producer, runtime.clusters[producer.cluster_name], arguments.get("schema"), begin())
 
 
 def start_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

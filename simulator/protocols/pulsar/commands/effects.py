@@ -16,13 +16,12 @@ from simulator.protocols.pulsar.commands import (
     topic_shapes,
     topics,
 )
-from simulator.system import draws, links
+from simulator.system import links
 from simulator.system.commanding import Handler
 
 _SUBJECTS = (
     clusters,
     links,
-    draws,
     clients,
     topics,
     topic_shapes,

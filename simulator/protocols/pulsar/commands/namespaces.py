@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.commands.named import cluster_up
-from simulator.protocols.pulsar.creation import enforcement, policies, set_clusters
+from simulator.protocols.pulsar.creation import catalogue, policies, remote_admin
 from simulator.protocols.pulsar.migration.resources import TENANT
 from simulator.protocols.pulsar.scenario.kinds import backlog_quota
 from simulator.scenarios.commands import CommandError
@@ -50,15 +50,15 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         )
     cause = begin(code="204")
     runtime.policies.add_namespace(cluster.name, namespace)
-    enforcement.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
+    catalogue.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
 
 
 def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-clusters: checked as in PIP-433, then replicators start and stop accordingly."""
     cluster_up(runtime, arguments["cluster"])
-    set_clusters.members(runtime, tuple(arguments["clusters"]))
+    remote_admin.members(runtime, tuple(arguments["clusters"]))
     cluster = _present(runtime, arguments)
-    set_clusters.validate(
+    remote_admin.validate(
         runtime,
         cluster,
         arguments["namespace"],
@@ -72,7 +72,7 @@ def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> No
         begin(code="204"),
         replication_clusters=tuple(arguments["clusters"]),
     )
-    enforcement.apply(runtime, cause)
+    catalogue.apply(runtime, cause)
 
 
 def set_auto_creation(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

@@ -17,9 +17,9 @@ from simulator.protocols.pulsar.commands.named import (
 )
 from simulator.protocols.pulsar.commands.subscriptions import not_issued
 from simulator.protocols.pulsar.commands.topic_shapes import copies_requests
-from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
+from simulator.protocols.pulsar.creation import catalogue, policies, remote_admin
 from simulator.protocols.pulsar.creation.policies import GLOBAL, LOCAL
-from simulator.protocols.pulsar.creation.set_clusters import known_clusters, no_peers_together
+from simulator.protocols.pulsar.creation.remote_admin import known_clusters, no_peers_together
 from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
@@ -328,7 +328,7 @@ def _change_everywhere(
     seq = policies.change_list(runtime, cluster.name, base, scope, listed, cause)
     for name in sorted(others):
         runtime.remote_admin.send(runtime.remote_admin.set_global_list, cluster.name, name, base, listed, seq)
-    enforcement.apply(runtime, seq)
+    catalogue.apply(runtime, seq)
 
 
 def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker import inbound
+from simulator.protocols.pulsar.broker import session
 from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found
-from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
+from simulator.protocols.pulsar.creation import catalogue, policies, remote_admin
 from simulator.protocols.pulsar.shadow.replicator import STARTED
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
@@ -102,7 +102,7 @@ def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             )
         refuse_in_use(runtime, cluster, base)
     seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin(code="204"))
-    enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
+    catalogue.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
 
 
 def refuse_in_use(runtime: Pulsar, cluster: Cluster, base: str) -> None:
@@ -134,7 +134,7 @@ def _inbound(runtime: Pulsar, topic: Topic) -> int:
     """Replicator producers of other clusters that are connected to a log in this cluster."""
     if isinstance(topic, ShadowTopic):
         return int(topic.fed_now)
-    fed = sum(replicator.state == STARTED for replicator in inbound.shadow_replicators(topic))
+    fed = sum(replicator.state == STARTED for replicator in session.shadow_replicators(topic))
     sources = [
         other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster
     ]

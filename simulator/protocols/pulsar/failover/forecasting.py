@@ -16,7 +16,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from simulator.log.cursors import runs
-from simulator.protocols.pulsar.ack_sync.sync import origin_of
+from simulator.protocols.pulsar.ack_sync import origin_of
 from simulator.protocols.pulsar.verdicts.forecast import Flags, Places, RemoteCursor
 from simulator.protocols.pulsar.verdicts.forecast import duplicate_entries as count_duplicate_entries
 from simulator.protocols.pulsar.verdicts.forecast import forecast as count_forecast

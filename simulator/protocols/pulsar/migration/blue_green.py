@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.creation import catalogue, clients, policies
+from simulator.protocols.pulsar.creation import catalogue, policies
 from simulator.protocols.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
 from simulator.protocols.pulsar.ranks import MIGRATION, rank
 from simulator.protocols.pulsar.storage import retention
@@ -253,7 +253,7 @@ def in_green(runtime: Pulsar, topic: Topic, client: Producer | Consumer, cause: 
     assert topic.migrated_to is not None, "the topic is migrated"
     green = runtime.clusters[topic.migrated_to]
     if green.up and topic.partition < 0:
-        clients.find_topic(client, green, topic.base, cause)
+        catalogue.find_topic(client, green, topic.base, cause)
     return green.topics.get(topic.name) if green.up else None
 
 

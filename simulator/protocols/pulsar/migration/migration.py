@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Handler
-from simulator.protocols.pulsar.lookup import service
+from simulator.protocols.pulsar import lookup
 from simulator.protocols.pulsar.migration import run as machine
 from simulator.protocols.pulsar.migration.run import (
     ACKNOWLEDGEMENT_SYNC,
@@ -115,7 +115,7 @@ class Migration:
         self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
         self.bases = [
             name
-            for name in service.bases_of(runtime, tenant)
+            for name in lookup.bases_of(runtime, tenant)
             if runtime.scenario.topics[name].shadow_of is None
         ]
         self.works = works(self)
@@ -136,11 +136,11 @@ class Migration:
 
     def clients_in(self, cluster: str) -> list[str]:
         """Its producers and consumers that are connected to the cluster, sorted."""
-        return service.clients_in(self.runtime, self.bases, cluster)
+        return lookup.clients_in(self.runtime, self.bases, cluster)
 
     def followers(self) -> list[str]:
         """Its running clients that follow the LookupService, sorted."""
-        return service.followers(self.runtime, self.bases)
+        return lookup.followers(self.runtime, self.bases)
 
     # --- requests of an operator
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.protocols.pulsar.ack_sync.sync import sender_for
-from simulator.protocols.pulsar.creation import enforcement, policies
+from simulator.protocols.pulsar.ack_sync import sender_for
+from simulator.protocols.pulsar.creation import catalogue, policies
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.failover.window import FailoverWindow
 from simulator.protocols.pulsar.migration import readiness, resources
@@ -131,7 +131,7 @@ class TopicData(Work):
                 topic.replicators[peer].start(cause)
             for base in self.migration.bases:
                 self._list(cluster.name, base, peer, cause)
-        enforcement.apply(self.runtime, cause)
+        catalogue.apply(self.runtime, cause)
 
     def _list(self, cluster: str, base: str, peer: str, cause: int) -> None:
         """Add the peer to the topic's replication list in a cluster, unless it is on it."""
@@ -186,7 +186,7 @@ class TopicData(Work):
     def undo(self, cause: int) -> None:
         for (cluster, base), listed in self.lists.items():
             policies.change_list(self.runtime, cluster, base, policies.LOCAL, listed, cause)
-        enforcement.apply(self.runtime, cause)
+        catalogue.apply(self.runtime, cause)
         self.lists, self.goals = {}, {}
 
 
@@ -806,7 +806,7 @@ class CleanUp(Work):
                     cause,
                 )
             policies.change_list(self.runtime, source, base, policies.LOCAL, (source,), cause)
-        enforcement.apply(self.runtime, cause)
+        catalogue.apply(self.runtime, cause)
 
     def rest(self) -> None:
         self.number += 1

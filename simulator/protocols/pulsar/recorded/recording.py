@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.counting.results import CountedFailover, CountingError
+from simulator.counting import CountedFailover, CountingError
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.summary_sections.sections import together
+from simulator.protocols.pulsar.summary_sections import together
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.recorded.recording import RecordedReplicator, RecordedState

@@ -27,7 +27,7 @@ from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from simulator.counting.results import CountedFailover
+    from simulator.counting import CountedFailover
 
 
 # --- failovers of a recorded run up to an instant

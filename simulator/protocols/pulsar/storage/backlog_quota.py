@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.protocols.pulsar.broker import inbound
+from simulator.protocols.pulsar.broker import session
 from simulator.protocols.pulsar.scenario.policies import (
     EVICTION,
     MESSAGE_AGE,
@@ -290,4 +290,4 @@ def disconnect_producers(topic: Topic, cause: int) -> None:
     """Close all producers of the topic: those of clients, and of other clusters' replicators (#199)."""
     for _name, producer in sorted(topic.runtime.producers.items()):
         producer.closed_by_quota(topic, cause)
-    inbound.disconnect(topic, REASON, cause)
+    session.disconnect(topic, REASON, cause)

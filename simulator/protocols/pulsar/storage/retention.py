@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.scenario.policies import QUOTA_TYPES
 from simulator.protocols.pulsar.storage import backlog_quota
 from simulator.trace.registry import NULL
-from simulator.trace.row_columns import RowColumns
+from simulator.trace.trace import RowColumns
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor

@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from simulator.counting.results import CountedFailover, CountedRun, LazyList
+from simulator.counting import CountedFailover, CountedRun, LazyList
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.snapshots.controller import names_of
 from simulator.protocols.pulsar.stories.words import CAUSES, EVIDENCE_BEATS, KINDS, LOSSES, WHY
-from simulator.story.queries import Stories, Story, StoryCase
-from simulator.story.rows import rows_where
-from simulator.story.step import Row, StoryStep
+from simulator.story import Row, Stories, Story, StoryCase, StoryStep, rows_where
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 

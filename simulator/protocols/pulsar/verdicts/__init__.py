@@ -3,14 +3,7 @@
 `docs/counting.md` defines every term.
 """
 
-from simulator.counting.results import (
-    CountedFailover,
-    CountedRun,
-    CountingError,
-    Duplicate,
-    Loss,
-    SubscriptionCounts,
-)
+from simulator.counting import CountedFailover, CountedRun, CountingError, Duplicate, Loss, SubscriptionCounts
 from simulator.protocols.pulsar.verdicts.causes import Batch, Cause, Verdict
 from simulator.protocols.pulsar.verdicts.count import count_run, failover_summary, subscription_summary
 from simulator.protocols.pulsar.verdicts.forecast import Flags, Forecast, Places, RemoteCursor, forecast

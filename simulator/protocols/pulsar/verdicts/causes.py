@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from simulator.counting.results import CountingError, Duplicate, LazyList
+from simulator.counting import CountingError, Duplicate, LazyList
 from simulator.protocols.pulsar.verdicts.facts import NEVER, Cursor, End, Facts, Log, Table, first_reaching
 from simulator.protocols.pulsar.verdicts.windows import Judged, Window
 from simulator.trace.registry import NULL

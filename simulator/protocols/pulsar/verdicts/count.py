@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.counting.results import CountedFailover, CountedRun, CountingError, SubscriptionCounts
+from simulator.counting import CountedFailover, CountedRun, CountingError, SubscriptionCounts
 from simulator.protocols.pulsar.verdicts.causes import explain
 from simulator.protocols.pulsar.verdicts.facts import NEVER, Facts, History
 from simulator.protocols.pulsar.verdicts.windows import (

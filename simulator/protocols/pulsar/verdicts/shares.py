@@ -39,7 +39,7 @@ from simulator.protocols.pulsar.verdicts.windows import Judged, Window, judge, w
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.counting.results import CountedFailover
+    from simulator.counting import CountedFailover
 
 Names = tuple[str, ...]
 COUNTS = SUMMED

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.counting.results import LOST_CAUSES, LazyList, Loss, Redelivery, Stranding
+from simulator.counting import LOST_CAUSES, LazyList, Loss, Redelivery, Stranding
 from simulator.protocols.pulsar.verdicts.facts import (
     NEVER,
     Cursor,

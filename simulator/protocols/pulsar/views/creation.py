@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator.protocols.pulsar.creation import policies, schemas
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.summary_sections.sections import figures, together
+from simulator.protocols.pulsar.summary_sections import figures, together
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:

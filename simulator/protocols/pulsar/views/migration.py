@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.lookup import service
+from simulator.protocols.pulsar import lookup as service
 from simulator.protocols.pulsar.migration import readiness
 from simulator.protocols.pulsar.migration.run import ENDED, RUNNING, UNDOING
 

@@ -24,12 +24,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.counting.results import CountedFailover
+from simulator.counting import CountedFailover
 from simulator.protocols.pulsar.scenario.model import ConsumerSpec, ProducerSpec, PulsarScenario
 from simulator.protocols.pulsar.views import strategies
 from simulator.scenarios.model import CommandSpec, LinkSpec
 from simulator.scenarios.settings import SETTINGS
-from simulator.system.compared import Case, Compared, Figure, Price, figure_words, per_second
+from simulator.system.measured import Case, Compared, Figure, Price, figure_words, per_second
 
 PERIOD = "replicatedSubscriptionsSnapshotFrequencyMillis"
 FREE_OPTIONS = ("snapshotCacheRule",)

@@ -1,4 +1,4 @@
-"""The interface of a protocol's stories: cases, lists of messages by cause, one message's story."""
+"""The parts that the stories of all protocols share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,43 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from simulator.counting.results import CountedRun, LazyList
-from simulator.story.step import StoryStep
+import numpy as np
+
+from simulator.counting import CountedRun, LazyList
+from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoryStep:
+    """One step; `kind` is its kind, `row` the trace row that it describes and a diagram highlights."""
+
+    kind: str
+    at_us: int
+    seq: int
+    words: str
+    row: Row
+
+
+_CHUNK_ROWS = 4 * 65_536
+
+
+def rows_where(trace: Trace, end_seq: int, first_seq: int = 0, **equal: int | None) -> list[int]:
+    """Seqs of the rows whose columns have these values."""
+    found: list[int] = []
+    for first in range(first_seq, end_seq, _CHUNK_ROWS):
+        columns = trace.columns(first, min(first + _CHUNK_ROWS, end_seq), names=tuple(equal))
+        chosen = np.ones(len(next(iter(columns.values()))), dtype=bool)
+        for name, value in equal.items():
+            chosen &= columns[name] == (NULL if value is None else value)
+        found += (first + np.flatnonzero(chosen)).tolist()
+    return found
+
+
+# --- the interface of a protocol's stories: cases, lists of messages by cause, one message's story
+
 
 BURSTS = 400
 """Parts of a run in which duplicates are counted for the time axes: a few pixels of a slider each."""

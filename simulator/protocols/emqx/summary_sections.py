@@ -1,4 +1,4 @@
-"""The summary's section `groups`: durable shared subscriptions, by name."""
+"""Sections of the summary that belong to durable shared subscriptions."""
 
 from __future__ import annotations
 

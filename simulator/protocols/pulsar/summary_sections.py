@@ -1,4 +1,4 @@
-"""The sections of a run's summary: logs, subscriptions, replicators, brokers, migrations and shadows."""
+"""Sections of the summary: each is a function of the run, listed in the protocol's manifest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.protocols.pulsar.ack_sync.sync import NONE
+from simulator.protocols.pulsar.ack_sync import NONE
 from simulator.protocols.pulsar.admin.stats import oldest_pending_us
 from simulator.protocols.pulsar.creation import schemas
 from simulator.protocols.pulsar.creation.replicator_start import PASSED
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.verdicts import CountedRun
     from simulator.trace.trace import Trace
     from simulator.world import World
+
+
+# --- the sections of a run's summary: logs, subscriptions, replicators, brokers, migrations and shadows
 
 
 # --- `clusters`, `subscriptions` and `snapshots` of the summary: logs, cursors and snapshot rounds

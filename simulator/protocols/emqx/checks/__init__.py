@@ -1,1 +1,0 @@
-"""Invariants of durable shared subscriptions, checked in every run."""

@@ -1,1 +1,0 @@
-"""The stories of a shared group's messages: what happened to one message, step by step, in words."""

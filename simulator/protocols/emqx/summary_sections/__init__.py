@@ -1,1 +1,0 @@
-"""Sections of the summary that belong to durable shared subscriptions."""

@@ -1,1 +1,0 @@
-"""Acknowledgement-state sync between clusters, and the filter at the receiving broker."""

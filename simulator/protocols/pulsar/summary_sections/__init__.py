@@ -1,1 +1,0 @@
-"""Sections of the summary: each is a function of the run, listed in the protocol's manifest."""

@@ -1,1 +1,0 @@
-"""The parts that the stories of all protocols share."""
