@@ -20,7 +20,7 @@ from simulator import ScenarioError
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.report.write import write_report
+from spark_reports.experiments.report.document import write_report
 from spark_reports.experiments.so_far import results_so_far
 from spark_reports.experiments.store import StoreError
 from spark_reports.progress import Cancelled

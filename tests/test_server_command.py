@@ -19,8 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from script.support.ports import free_port
-from script.support.system import lan_addresses
+from script.support.system import free_port, lan_addresses
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S, STOP_LIMIT_S = 240, 10

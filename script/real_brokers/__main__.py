@@ -14,18 +14,23 @@ from typing import Any
 
 from script.real_brokers.arguments import Arguments, parse
 from script.real_brokers.calibration import Calibration, CalibrationError, read_calibration
-from script.real_brokers.install import Installation, InstallationError, installed
-from script.real_brokers.jobs import job_names, job_text
+from script.real_brokers.install import (
+    Installation,
+    InstallationError,
+    busy,
+    check_memory,
+    installed,
+    load_average,
+    version_for,
+)
 from script.real_brokers.live_run import RunError
-from script.real_brokers.machine import busy, check_memory, load_average
 from script.real_brokers.output import CALIBRATION, PairsError, read_pairs, write_pairs, write_run, write_text
 from script.real_brokers.plan import make_run, runs_at_once, with_version
 from script.real_brokers.play import play_batch, warm_up
-from script.real_brokers.playable import problems
+from script.real_brokers.playable import job_names, job_text, problems
 from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
 from script.real_brokers.rig import Rig, Stopping
-from script.real_brokers.versions import version_for
 from script.support.processes import Stopped, Supervisor, say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.builtin import builtin_text, scenario_names

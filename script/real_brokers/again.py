@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from script.real_brokers.ack_timers import with_ack_timers
 from script.real_brokers.calibration import read_calibration
 from script.real_brokers.output import CALIBRATION, RAW, read_scenario, write_pairs, write_results, write_text
 from script.real_brokers.plan import DRIFT, with_times
 from script.real_brokers.recording import RecordingError, read_recording
-from script.real_brokers.times_of_run import MEASURED, times_of_run
+from script.real_brokers.times_of_run import MEASURED, times_of_run, with_ack_timers
 from script.support.processes import say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 

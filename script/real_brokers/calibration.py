@@ -20,12 +20,10 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from script.real_brokers.ack_timers import drift_us, groups_us
-from script.real_brokers.fitting import fitted
 from script.real_brokers.output import RAW, read_scenario, write_text
 from script.real_brokers.plan import DRIFT
 from script.real_brokers.recording import read_recording
-from script.real_brokers.times_of_run import MEASURED, Samples
+from script.real_brokers.times_of_run import MEASURED, Samples, drift_us, fitted, groups_us
 from script.support.processes import say
 from simulator.scenarios.compound import KINDS
 from simulator.scenarios.loader import load_scenario_text

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from script.real_brokers.draft import Draft, Row
-from script.real_brokers.logs import Entry, Log, Logs, Message, base_of
-from script.real_brokers.recording import Recording
+from script.real_brokers.recording import Entry, Log, Logs, Message, Recording, base_of
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
 BEFORE_NS = -(1 << 62)

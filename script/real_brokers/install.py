@@ -12,13 +12,120 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from script.support.system import JAVA_LEAST
+from script.support.system import JAVA_LEAST, free_port
+from simulator.scenarios.settings import OPTIONS
+
+# --- differences between Pulsar's versions that a scenario can depend on
+
+
+DEFAULT_VERSION = "4.2.4"
+OLDER_VERSION = "4.0.7"
+"""The second tested version: its snapshot cache evicts the oldest snapshot."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version; raises ValueError for a text that is none, such as "latest"."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        raise ValueError(f'"{version}" is not a version of Pulsar; write three numbers, such as 4.2.4')
+    return tuple(int(part) for part in version.split("."))
+
+
+def evicts_oldest_first(version: str) -> bool:
+    """Whether a full snapshot cache evicts its oldest snapshot: before 4.0.9, and 4.1.0 to 4.1.2."""
+    found = numbers(version)
+    return found < (4, 0, 9) or (4, 1, 0) <= found < (4, 1, 3)
+
+
+def options_of(version: str) -> dict[str, Any]:
+    """The engine's options that describe this version, where they differ from the engine's defaults."""
+    # #26655 is in no release
+    options: dict[str, Any] = {"initialSnapshotCoversOlder": False, "timing": "measured"}
+    if evicts_oldest_first(version):
+        options["snapshotCacheRule"] = "oldest-first"
+    return options
+
+
+def newest_with(rule: str) -> str:
+    """A tested version with this cache rule."""
+    return OLDER_VERSION if rule == "oldest-first" else DEFAULT_VERSION
+
+
+def version_for(options: Mapping[str, Any]) -> str:
+    """The tested version on which a scenario with these options is played."""
+    return newest_with(options.get("snapshotCacheRule", OPTIONS["snapshotCacheRule"].default))
+
+
+# --- what the machine must have for real brokers: memory, and ports (Java and Maven: `install.py`)
+
+
+CLUSTER_MB = 750
+CLIENTS_MB = 500
+"""Memory of a cluster's process and of the clients' process after hundreds of runs."""
+
+MEMORY = Path("/proc/meminfo")
+
+
+def check_memory(clusters: int, memory: Path = MEMORY) -> None:
+    """Raise `InstallationError` if less memory is available than the processes will use."""
+    available = available_mb(memory)
+    needed = clusters * CLUSTER_MB + CLIENTS_MB
+    if available is not None and available < needed:
+        raise InstallationError(
+            f"{clusters} real clusters and their clients need about {needed} MB of memory, and "
+            f"{available} MB are available. End other programs, or play a scenario with fewer clusters."
+        )
+
+
+def available_mb(memory: Path = MEMORY) -> int | None:
+    """Megabytes that are available, None where the system does not say."""
+    try:
+        lines = memory.read_text().splitlines()
+    except OSError:
+        return None
+    found = [int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:")]
+    return found[0] if found else None
+
+
+def load_average() -> float:
+    """The processes that wanted to run during the last minute, on average."""
+    return round(os.getloadavg()[0], 1)
+
+
+def busy(load: float, cores: int | None = None) -> str | None:
+    """A warning when the machine has more to do than it can, which makes brokers and clients late."""
+    cores = cores or os.cpu_count() or 1
+    if load <= cores:
+        return None
+    return (
+        f"The machine is busy: a load of {load} on {cores} cores. Brokers and clients will be late, so that "
+        "snapshots take longer than the links alone explain. End other programs, or lower --at-once."
+    )
+
+
+def take_ports(count: int) -> list[int]:
+    """So many different free ports; raises `InstallationError` if this machine gives none."""
+    try:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+    except OSError as error:
+        raise InstallationError(
+            f"No port of 127.0.0.1 can be opened ({error.strerror}); the brokers listen there. Allow it."
+        ) from None
+    chosen: list[int] = []
+    while len(chosen) < count:
+        port = free_port()
+        if port not in chosen:
+            chosen.append(port)
+    return chosen
+
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "java"

@@ -16,7 +16,7 @@ from typing import Any
 from script.real_brokers.cluster import Clients, Cluster, Ports
 from script.real_brokers.install import Installation
 from script.real_brokers.process import Event
-from script.support.ports import free_port
+from script.support.system import free_port
 
 NAMES = ("west", "east")
 TOPIC = "persistent://lab/pair/orders"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from script.real_brokers.versions import options_of
+from script.real_brokers.install import options_of
 from simulator.kernel.distributions import Sampler, interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.scenario.model import ConsumerSpec, ProducerSpec, PulsarScenario, TopicSpec

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from script.real_brokers.ack_timers import with_ack_timers
-from script.real_brokers.effects import Effects
-from script.real_brokers.faults import Faults
+from script.real_brokers.effects import Effects, Faults
+from script.real_brokers.install import load_average
 from script.real_brokers.live_run import MARGIN_NS, Run
-from script.real_brokers.machine import load_average
 from script.real_brokers.plan import (
     US_NS,
     RunPlan,
@@ -30,7 +28,7 @@ from script.real_brokers.plan import (
 )
 from script.real_brokers.process import Event
 from script.real_brokers.rig import Rig
-from script.real_brokers.times_of_run import times_of_run
+from script.real_brokers.times_of_run import times_of_run, with_ack_timers
 
 WARM_UP_RUNS_LEAST = 4
 WARM_UP_US = 8_000_000

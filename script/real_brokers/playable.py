@@ -9,15 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
-from script.real_brokers.versions import newest_with, options_of
+from script.real_brokers.install import newest_with, options_of
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios import shape
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Problem
 from simulator.scenarios.settings import OPTIONS
 from simulator.scenarios.tree import Node, read_tree
+
+# --- the comparison jobs: the scenario files in `jobs/`, by name
+#
+# Rules: a job's file has the job's name, which no built-in scenario has. A job plays on the version whose
+# cache rule it sets. It expects no figures, because the comparison decides, and no violated check. The
+# simulated side of a predicted job has the times of a calibration, which was made from other runs.
+
+
+FOLDER = Path(__file__).resolve().parent / "jobs"
+_SUFFIX = ".yaml"
+
+PREDICTED = ("predicted-30",)
+"""The predicted jobs: they are played with `--calibration`."""
+
+
+def job_names() -> tuple[str, ...]:
+    """Names of all jobs, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob(f"*{_SUFFIX}")))
+
+
+def job_text(name: str) -> str:
+    """The file of a job, comments included. Raises KeyError for a name that no job has."""
+    if name not in job_names():
+        raise KeyError(name)
+    return (FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+
 
 CLUSTERS_MAX = 4
 """The most clusters of a scenario: each is a Java process with 750 MB."""

@@ -115,7 +115,7 @@ with the run itself.
 A message or marker that was sent and never stored in the other cluster leaves no row of its sending, and the
 reason of an Update in flight is then `never-left`. Retries of clients, persisted cursors (except one that was
 recovered), negative acks of the client library itself and the start of a delay have no rows. Claims about
-exact delays between retries are not judged (`script/real_brokers/figures.py`).
+exact delays between retries are not judged (`script/real_brokers/output.py`).
 
 ## Events
 

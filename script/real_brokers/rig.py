@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from script.real_brokers.cluster import Clients, Cluster, Ports
-from script.real_brokers.install import Installation
-from script.real_brokers.machine import take_ports
+from script.real_brokers.install import Installation, take_ports
 from script.real_brokers.plan import namespace_of
 from script.real_brokers.process import Event, JsonProcess
 from simulator.protocols.pulsar.scenario.model import PulsarScenario

@@ -13,16 +13,18 @@ from typing import Any
 
 from script.real_brokers.converting import Run
 from script.real_brokers.draft import US_NS, Draft
-from script.real_brokers.logs import logs_of
 from script.real_brokers.recorded_types import INFERRED, MEASURED, types_that_are
-from script.real_brokers.recording import Recording
-from script.real_brokers.rows_of_brokers import add_brokers
-from script.real_brokers.rows_of_caches import add_caches
+from script.real_brokers.recording import Recording, logs_of
+from script.real_brokers.rows_of_brokers import (
+    add_brokers,
+    add_copies,
+    add_deliveries,
+    add_messages,
+    add_registrations,
+)
 from script.real_brokers.rows_of_consumers import add_consumers
-from script.real_brokers.rows_of_cursors import add_cursors
-from script.real_brokers.rows_of_markers import add_snapshots, add_written
-from script.real_brokers.rows_of_messages import add_copies, add_deliveries, add_messages, add_registrations
-from script.real_brokers.rows_of_ticks import add_ticks
+from script.real_brokers.rows_of_cursors import add_caches, add_cursors
+from script.real_brokers.rows_of_markers import add_snapshots, add_ticks, add_written
 from simulator.scenarios.model import Scenario
 from simulator.trace.files import write_trace
 from simulator.trace.trace import Trace

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 from script.real_brokers.converting import Cursor, Run
 from script.real_brokers.draft import Row
-from script.real_brokers.logs import Entry, Log, Position
-from script.real_brokers.recording import Event
-from script.real_brokers.rows_of_messages import POLL_NS, marker_fields
+from script.real_brokers.recording import Entry, Event, Log, Position
+from script.real_brokers.rows_of_brokers import POLL_NS, marker_fields
 
 NEVER_NS = 1 << 62
 

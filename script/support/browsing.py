@@ -7,14 +7,26 @@ it read in several steps or a picture taken. Waiting polls from outside the page
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from script.support import system
-from script.support.environment import SetUpFailed
+from script.support.environment import (
+    PYTHON,
+    REPORTS,
+    ROOT,
+    SITE,
+    TESTS,
+    SetUpFailed,
+    ensure_environment,
+    run_command,
+)
+from script.support.processes import Supervisor
 
 WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 120, 50
 """The limit of a wait and the time between two polls.
@@ -126,3 +138,21 @@ def open_at(page: Any, address: str, at_us: int) -> None:
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.evaluate("at_us => globalThis.failoverLab.link.seek(at_us)", at_us)
     wait_until(page, "at_us => globalThis.failoverLab.getState().at_us >= at_us", at_us)
+
+
+def run_in_environment(module: str, take: Callable[[Supervisor], int]) -> int:
+    """Run `take(supervisor)` if this process uses the environment's Python.
+
+    Otherwise run the same command there as `python -m module`.
+
+    They first make the environment and the browser, then run themselves again in the environment.
+    """
+    inside = sys.prefix == str(ROOT / ".venv")
+    return run_command(take if inside else lambda supervisor: _enter(supervisor, module))
+
+
+def _enter(supervisor: Supervisor, module: str) -> int:
+    ensure_environment(supervisor, SITE, REPORTS, TESTS)
+    if not system.ensure(supervisor, "chromium"):
+        return 2
+    return supervisor.run([str(PYTHON), "-m", module, *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from script.support.browsing import ARGUMENTS, chromium, open_at, wait_until
+from script.support.browsing import ARGUMENTS, chromium, open_at, run_in_environment, wait_until
 from script.support.environment import ROOT
-from script.support.pictures import run_in_environment
 from script.support.processes import Supervisor
 
 SETTLE_MS = 1500

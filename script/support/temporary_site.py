@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from script.support.environment import PYTHON
-from script.support.ports import free_port
 from script.support.processes import Supervisor
 from script.support.serve import site_command, wait_until_it_answers
+from script.support.system import free_port
 
 ANSWER_LIMIT_SECONDS = 60
 

@@ -10,11 +10,9 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_reports.audit.definitions import DEFINITIONS
-from spark_reports.html.charts import HARM, INK_2, axis, layout
-from spark_reports.html.drawing import DRAW, chart_json, plotly_script
+from spark_reports.html.charts import DRAW, HARM, INK_2, axis, chart_json, layout, plotly_script
 from spark_reports.html.numbers import number, span
-from spark_reports.html.parts import chart, harm_cell, section, table
-from spark_reports.html.templates import render
+from spark_reports.html.parts import chart, harm_cell, render, section, table
 
 Report = dict[str, Any]
 ROWS_MOST = 200

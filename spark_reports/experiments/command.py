@@ -24,7 +24,7 @@ from spark_reports.experiments.estimate import core_seconds, spoken
 from spark_reports.experiments.failures import SweepFailed
 from spark_reports.experiments.job import Sweep, store_of
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.report.write import PAGE, write_report
+from spark_reports.experiments.report.document import PAGE, write_report
 from spark_reports.experiments.results import ColumnTaken
 from spark_reports.experiments.store import Store, StoreError
 from spark_reports.progress import Cancelled

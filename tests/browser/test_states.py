@@ -10,7 +10,7 @@ import json
 import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
-from script.support.lab_rooms import MISTAKE, REMEMBER_SOCKETS, tell
+from script.support.screenshots import MISTAKE, REMEMBER_SOCKETS, tell
 
 
 def test_before_the_first_frame_the_page_shows_connecting_and_keeps_the_pictures_place(make_lab):

@@ -1,6 +1,6 @@
 """Statistics of paired figures, a second time: plain Python by definition, without numpy.
 
-It shares no code with `spark_reports/protocols/pulsar/fidelity/statistics.py` and no random numbers: the exact two-sample test
+It shares no code with `spark_reports/protocols/pulsar/fidelity/summary.py` and no random numbers: the exact two-sample test
 enumerates every labelling.
 """
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from script.real_brokers.ack_timers import drift_us, groups_us, phases_us, with_ack_timers
+from script.real_brokers.times_of_run import drift_us, groups_us, phases_us, with_ack_timers
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.loader import load_scenario_text
 

@@ -8,11 +8,11 @@ import json
 import pytest
 
 from script.real_brokers import __main__ as command
-from script.real_brokers import machine
+from script.real_brokers import install
 from script.real_brokers.arguments import parse
 from script.real_brokers.install import Installation, InstallationError
-from script.real_brokers.jobs import PREDICTED, job_names
 from script.real_brokers.play import Played
+from script.real_brokers.playable import PREDICTED, job_names
 from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
 from simulator.scenarios.model import Distribution
@@ -258,18 +258,18 @@ def test_too_little_memory_is_named_with_what_is_needed(tmp_path):
     with pytest.raises(
         InstallationError, match=r"3 real clusters .* need about 2750 MB .* 1000 MB are available"
     ):
-        machine.check_memory(3, memory)
+        install.check_memory(3, memory)
     memory.write_text("MemAvailable: 9000000 kB\n")
-    machine.check_memory(3, memory)
-    machine.check_memory(3, tmp_path / "absent")
+    install.check_memory(3, memory)
+    install.check_memory(3, tmp_path / "absent")
 
 
 def test_a_busy_machine_is_a_warning():
-    assert machine.busy(1.5, cores=2) is None
-    assert "a load of 12.8 on 2 cores" in machine.busy(12.8, cores=2)
-    assert machine.load_average() >= 0
+    assert install.busy(1.5, cores=2) is None
+    assert "a load of 12.8 on 2 cores" in install.busy(12.8, cores=2)
+    assert install.load_average() >= 0
 
 
 def test_ports_are_different():
-    ports = machine.take_ports(12)
+    ports = install.take_ports(12)
     assert len(set(ports)) == 12

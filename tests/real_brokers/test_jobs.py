@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from script.real_brokers.figures import figures
-from script.real_brokers.jobs import job_names, job_text
+from script.real_brokers.install import version_for
+from script.real_brokers.output import figures
 from script.real_brokers.plan import make_run, with_version
-from script.real_brokers.playable import problems
-from script.real_brokers.versions import version_for
+from script.real_brokers.playable import job_names, job_text, problems
 from simulator import World, scenario_names
 from simulator.scenarios.loader import load_scenario_text
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from script.real_brokers.figures import figures
+from script.real_brokers.output import figures
 from script.real_brokers.recording import read_recording
 from script.real_brokers.rows import convert
 from script.real_brokers.twin import write_simulated

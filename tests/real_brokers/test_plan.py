@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from script.real_brokers.jobs import job_text
 from script.real_brokers.plan import (
     as_played,
     commands_in_order,
@@ -20,6 +19,7 @@ from script.real_brokers.plan import (
     with_version,
 )
 from script.real_brokers.play import with_offset
+from script.real_brokers.playable import job_text
 from simulator import load_scenario, load_scenario_text
 from simulator.scenarios.model import Distribution
 

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from script.real_brokers.machine import take_ports
+from script.real_brokers.install import take_ports
 from script.real_brokers.proxy import Direction, Link, Proxies, _sampler, answer
 from simulator.kernel.distributions import Span
 

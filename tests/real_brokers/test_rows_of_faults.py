@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from script.real_brokers.figures import figures
+from script.real_brokers.output import figures
 from script.real_brokers.recording import recording_of
 from script.real_brokers.rows import convert
 from simulator import load_scenario_text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from simulator.experiments import batches, read_experiment_text, run_batch
-from spark_reports.experiments.report.write import write_report
+from spark_reports.experiments.report.document import write_report
 from spark_reports.experiments.results import columns_of, with_axes
 
 TEXT = "scenario: {one: region-down, two: periodic-snapshots}\nphases: 2\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from script.support.ports import free_port
+from script.support.system import free_port
 from spark_reports.audit.generate.logs import run_log
 from spark_reports.audit.generate.writing import WRITERS, truth_of
 from tests.spark_reports.cluster import end, started

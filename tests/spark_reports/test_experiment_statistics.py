@@ -10,27 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from spark_reports.experiments.report.binomial import (
-    at_least,
-    lower_bound,
-    quantile_ranks,
-    runs_needed,
-    upper_bound,
-)
 from spark_reports.experiments.report.bound import judged
-from spark_reports.experiments.report.columns import PointRuns, Values, runs_by_point
-from spark_reports.experiments.report.design import (
+from spark_reports.experiments.report.choices import cheapest_first, magnitude
+from spark_reports.experiments.report.figures import (
     ENUMERATED,
     SAMPLED,
     Design,
+    PointRuns,
+    Values,
+    at_least,
     design_effect,
     design_of,
+    figures_of,
     independent_runs,
+    lower_bound,
+    quantile_ranks,
+    runs_by_point,
+    runs_needed,
+    upper_bound,
+    variance_shares,
 )
-from spark_reports.experiments.report.figures import figures_of
-from spark_reports.experiments.report.order import cheapest_first, magnitude
 from spark_reports.experiments.report.results import results_of
-from spark_reports.experiments.report.variance import variance_shares
 from tests.oracle import binomial_sums as oracle
 from tests.spark_reports.experiment_rows import CACHE, PERIOD, experiment_of, table_of
 

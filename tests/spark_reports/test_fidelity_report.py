@@ -17,15 +17,8 @@ import pytest
 from spark_reports.cli import main
 from spark_reports.html.numbers import number
 from spark_reports.protocols.pulsar.fidelity.content import cause_name, content_of, figure, percent
-from spark_reports.protocols.pulsar.fidelity.document import (
-    BEGIN,
-    END,
-    NOT_MEASURED,
-    not_measured_words,
-    table,
-)
-from spark_reports.protocols.pulsar.fidelity.fields import PairsError
-from spark_reports.protocols.pulsar.fidelity.pairs import read_jobs
+from spark_reports.protocols.pulsar.fidelity.page import BEGIN, END, NOT_MEASURED, not_measured_words, table
+from spark_reports.protocols.pulsar.fidelity.pairs import PairsError, read_jobs
 from spark_reports.protocols.pulsar.fidelity.summary import PAIRS_LISTED, nearest_rank, rounded, summary_of
 from spark_reports.student import t_quantile
 from tests.oracle import paired_statistics as oracle

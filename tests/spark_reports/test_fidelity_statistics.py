@@ -10,23 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from spark_reports.html.numbers import number
-from spark_reports.protocols.pulsar.fidelity.statistics import (
-    SHUFFLES,
-    Interval,
-    equal_share,
-    generator,
-    ks_distance,
-    ks_permutation_p,
-    t_interval,
-    within_one_share,
-)
-from spark_reports.protocols.pulsar.fidelity.verdict import (
+from spark_reports.protocols.pulsar.fidelity.summary import (
     DIFFERENT,
     EQUAL,
     MANY,
     NOT_DECIDED,
+    SHUFFLES,
+    Interval,
+    equal_share,
+    generator,
     judge,
+    ks_distance,
+    ks_permutation_p,
     runs_needed,
+    t_interval,
+    within_one_share,
 )
 from spark_reports.student import t_probability, t_quantile
 from tests.oracle import paired_statistics as oracle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_reports.protocols.pulsar.fidelity.late_snapshots import explanation, later_run
+from spark_reports.protocols.pulsar.fidelity.summary import explanation, later_run
 
 AFTER = {"after_newest_snapshot": 2}
 

@@ -14,7 +14,7 @@ from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.headless import simulate
 from simulator.runs import Runs, finished
 from simulator.what_if import answer, lower_bounds, outcome, variants
-from spark_reports.html.what_if import what_if
+from spark_reports.html.sections import what_if
 from spark_reports.protocols.emqx import downloads
 from spark_reports.protocols.emqx.html import groups
 from spark_reports.protocols.pulsar.html import page, sections

@@ -20,7 +20,7 @@ from simulator.runs import Runs, finished
 from simulator.trace.files import TraceFileError, read_meta
 from simulator.what_if import answer, outcome, variants
 from spark_reports import session, what_if
-from spark_reports.html.what_if import what_if as table
+from spark_reports.html.sections import what_if as table
 from spark_reports.protocols.pulsar import comparison, curves
 from spark_reports.protocols.pulsar.transforms.series import SAMPLES
 from spark_reports.read import find_traces

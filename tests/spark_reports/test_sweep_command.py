@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from script.support.ports import free_port
+from script.support.system import free_port
 from simulator.experiments import read_experiment
 from spark_reports.cli import main
 from spark_reports.experiments import command, estimate

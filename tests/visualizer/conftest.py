@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.test import AsyncClient
 
-from script.support.ports import free_port
+from script.support.system import free_port
 from simulator import World, load_scenario_text
 from tests.visualizer.pages import HOST, PATIENCE_S, SCENARIO, Page
 

@@ -27,7 +27,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from script.support.ports import free_port
+from script.support.system import free_port
 from tests.visualizer.pages import PATIENCE_S
 
 SECRET = "connection to server at db-7.internal (10.1.2.3), user lab, file /srv/secret/lab.sqlite3"

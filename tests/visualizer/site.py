@@ -17,8 +17,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from script.support.ports import free_port
 from script.support.serve import site_command
+from script.support.system import free_port
 from tests.visualizer.pages import PATIENCE_S
 from tests.visualizer.reading import FrameReader
 

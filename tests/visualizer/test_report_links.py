@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from simulator import World, load_scenario_text
-from spark_reports.html.replay import replay
+from spark_reports.html.sections import replay
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page, saved
 from visualizer.labs.definitions import copy_of, new_lab
 from visualizer.labs.hub import current_hub

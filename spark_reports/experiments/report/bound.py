@@ -13,9 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.experiments import Wanted
-from spark_reports.experiments.report.binomial import lower_bound, runs_needed, upper_bound
-from spark_reports.experiments.report.columns import Flags, PointRuns
-from spark_reports.experiments.report.design import SAMPLED, Design, Numbers, independent_runs
+from spark_reports.experiments.report.figures import (
+    SAMPLED,
+    Design,
+    Flags,
+    Numbers,
+    PointRuns,
+    independent_runs,
+    lower_bound,
+    runs_needed,
+    upper_bound,
+)
 
 MEETS, MISSES, UNDECIDED = "meets", "misses", "undecided"
 MILLION = 1_000_000

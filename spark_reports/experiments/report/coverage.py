@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_reports.experiments.report.choices import Setting
-from spark_reports.experiments.report.design import SAMPLED
+from spark_reports.experiments.report.figures import SAMPLED
 from spark_reports.experiments.report.results import Results
 from spark_reports.html.numbers import number, plural
 

@@ -1,16 +1,26 @@
-"""The report's data as JSON: every figure of every setting, the answer, and how it was found."""
+"""Writes the report of an experiment: `sweep.html`, and its data as `sweep.json`."""
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from simulator import ENGINE_VERSION
+from simulator.experiments import Experiment
 from spark_reports.experiments.report.answer import answer_of
 from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.coverage import coverage
-from spark_reports.experiments.report.examples import Example
-from spark_reports.experiments.report.results import Results
+from spark_reports.experiments.report.examples import SETTINGS_MOST, Example, examples_of
+from spark_reports.experiments.report.page import page
+from spark_reports.experiments.report.results import Results, results_of
+
+# --- the report's data as JSON: every figure of every setting, the answer, and how it was found
+
 
 FORMAT = 1
 
@@ -76,3 +86,34 @@ def rounded(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [rounded(one) for one in value]
     return value
+
+
+PAGE, DATA = "sweep.html", "sweep.json"
+
+
+def write_report(
+    experiment: Experiment, rows: pa.Table, out: Path, *, partial: bool = False, site_url: str | None = None
+) -> dict[str, Any]:
+    """Write page and JSON, and return what the JSON file has. Raises ValueError for another table.
+
+    `rows` has one row per run. `partial` says that the experiment is still running or was stopped. `site_url`
+    is the address of the experiment on the site: `{site_url}/runs/{run}/?at_us=…` opens a run.
+
+    Rules: both files are written aside and renamed at the end, so that each is complete or absent. Equal runs
+    give equal bytes: nothing reads the clock.
+    """
+    results = results_of(experiment, rows, partial)
+    examples = {
+        one.point.number: examples_of(results, one, site_url) for one in results.spread(SETTINGS_MOST)
+    }
+    found = document_of(results, examples)
+    out.mkdir(parents=True, exist_ok=True)
+    texts = {
+        DATA: json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        PAGE: page(results, examples),
+    }
+    for name, text in texts.items():
+        (out / f"{name}.partial").write_text(text, encoding="utf-8")
+    for name in texts:
+        os.replace(out / f"{name}.partial", out / name)
+    return found

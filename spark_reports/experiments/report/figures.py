@@ -7,20 +7,339 @@ quantile may have no value, and the mean is that of the others. An enumeration h
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from spark_reports.experiments.report.binomial import nearest_rank, quantile_ranks, upper_bound
-from spark_reports.experiments.report.columns import PointRuns, Whole
-from spark_reports.experiments.report.design import (
-    SAMPLED,
-    Design,
-    Numbers,
-    independent_runs,
-    seed_means,
-)
+from simulator.experiments import Experiment
 from spark_reports.student import t_quantile
+
+# --- the runs of each point as columns, from the table with one row per run
+#
+# Rules: runs are in the order of their numbers. A measure is known only in a finished run that has a value
+# of it: a finished run without one never reached what is measured, and counts as above every number.
+
+
+FINISHED = "finished"
+NEEDED = ("run", "point", "seed", "phase_us", "status", "reason", "rows")
+
+Whole = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Values:
+    """A measure of several runs: its numbers, and which are known."""
+
+    numbers: Whole
+    known: Flags
+
+
+@dataclass(frozen=True)
+class PointRuns:
+    """The runs of a point that are in the table."""
+
+    number: int
+    runs: Whole
+    seeds: Whole
+    phases_us: Whole
+    finished: Flags
+    trace_rows: Whole
+    measures: dict[str, Values]
+
+    def ordered(self, name: str) -> tuple[Whole, int]:
+        """The known numbers of a measure in ascending order, and how many finished runs have none."""
+        values = self.measures[name]
+        return np.sort(values.numbers[values.known]), int((self.finished & ~values.known).sum())
+
+
+def runs_by_point(experiment: Experiment, table: pa.Table, names: Sequence[str]) -> list[PointRuns]:
+    """The runs of every point, also of points without any. Raises ValueError for another table."""
+    missing = [name for name in (*NEEDED, *names) if name not in table.column_names]
+    if missing:
+        raise ValueError(f"the table of runs has no column {', '.join(missing)}; write one row per run")
+    table = table.select([*NEEDED, *names]).sort_by("run")
+    runs = _whole(table["run"]).numbers
+    if len(runs) and ((runs[1:] == runs[:-1]).any() or runs[0] < 0 or runs[-1] >= experiment.runs):
+        raise ValueError(f"the table of runs has a run twice, or one outside 0 to {experiment.runs - 1}")
+    points = _whole(table["point"]).numbers
+    columns = {name: _whole(table[name]) for name in ("seed", "phase_us", "rows", *names)}
+    finished = np.asarray(pc.equal(table["status"], FINISHED).to_numpy(), dtype=np.bool_)
+    order = np.argsort(points, kind="stable")
+    ends = np.searchsorted(points[order], np.arange(len(experiment.points) + 1))
+    found = []
+    for point in experiment.points:
+        own = order[ends[point.number] : ends[point.number + 1]]
+        measures = {
+            name: Values(columns[name].numbers[own], columns[name].known[own] & finished[own])
+            for name in names
+        }
+        found.append(
+            PointRuns(
+                point.number,
+                runs[own],
+                columns["seed"].numbers[own],
+                columns["phase_us"].numbers[own],
+                finished[own],
+                columns["rows"].numbers[own],
+                measures,
+            )
+        )
+    return found
+
+
+def _whole(column: pa.ChunkedArray) -> Values:
+    """A column of whole numbers; 0 stands for those that are null."""
+    known = np.asarray(pc.is_valid(column).to_numpy(), dtype=np.bool_)
+    whole = pc.fill_null(column.cast(pa.int64()), 0)
+    return Values(np.asarray(whole.to_numpy(), dtype=np.int64), known)
+
+
+# --- exact bounds from the binomial distribution: of a share (Clopper-Pearson) and of quantiles
+#
+# Rules: quantiles are bounded by order statistics. The number of runs may be a real number, because runs
+# that are alike count as fewer independent ones. The tails are incomplete beta functions, which continue
+# the binomial sums to real numbers. numpy has none, and `docs/dependencies.md` says why scipy is not
+# installed for them. `tests/oracle/binomial_sums.py` has the sums.
+
+
+TINY = 1e-300
+"""Keeps the continued fraction from dividing by zero."""
+
+PRECISION = 1e-15
+
+RUNS_MOST = 1e9
+"""More runs than any experiment has: where even they do not suffice, no number is given."""
+
+
+def at_least(successes: float, runs: float, share: float) -> float:
+    """The probability of at least so many successes in so many independent runs."""
+    if successes <= 0:
+        return 1.0
+    if successes > runs:
+        return 0.0
+    return _beta(share, successes, runs - successes + 1)
+
+
+def lower_bound(successes: float, runs: float, confidence: float) -> float:
+    """Clopper and Pearson's one-sided lower bound of the share of successes."""
+    if successes <= 0:
+        return 0.0
+    if successes >= runs:
+        return (1 - confidence) ** (1 / runs)
+    return _solved(lambda share: at_least(successes, runs, share) > 1 - confidence)
+
+
+def upper_bound(successes: float, runs: float, confidence: float) -> float:
+    """Clopper and Pearson's one-sided upper bound of the share of successes."""
+    return 1 - lower_bound(runs - successes, runs, confidence)
+
+
+def runs_needed(found: float, wanted: float, confidence: float) -> int | None:
+    """How many independent runs show the wanted share if the found share stays; None if none would."""
+    if found <= wanted:
+        return None
+
+    def enough(runs: float) -> bool:
+        return at_least(found * runs, runs, wanted) <= 1 - confidence
+
+    few, many = 0, 1
+    while not enough(many):
+        few, many = many, 2 * many
+        if many > RUNS_MOST:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(middle) else (middle, many)
+    return many
+
+
+@lru_cache(maxsize=4096)
+def quantile_ranks(runs: int, quantile: float, confidence: float) -> tuple[int | None, int | None]:
+    """The ranks, from 1, of the two order statistics that enclose a quantile with this confidence.
+
+    Each side errs with at most half of the remaining probability, whatever the distribution is. None where
+    so few runs have no such order statistic.
+    """
+    tail = (1 - confidence) / 2
+    low = _last(lambda rank: 1 - at_least(rank, runs, quantile) <= tail, runs)
+    high = 1 + _last(lambda rank: at_least(rank, runs, quantile) > tail, runs)
+    return low or None, high if high <= runs else None
+
+
+def nearest_rank(ordered: Sequence[int] | NDArray[np.int64], total: int, quantile: float) -> int | None:
+    """The quantile of `total` runs, of which those without a value are the last ones."""
+    rank = max(1, math.ceil(round(quantile * total, 9)))
+    return int(ordered[rank - 1]) if rank <= len(ordered) else None
+
+
+def _last(holds: Callable[[int], bool], most: int) -> int:
+    """The largest rank, at most `most`, for which a condition holds that holds up to some rank; else 0."""
+    few, many = 0, most + 1
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if holds(middle) else (few, middle)
+    return few
+
+
+def _solved(above: Callable[[float], bool]) -> float:
+    """The share from which on a growing condition holds, by bisection to the last bit."""
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return low
+
+
+def _beta(share: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function."""
+    if share <= 0 or share >= 1:
+        return float(share >= 1)
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(scale + a * math.log(share) + b * math.log1p(-share))
+    if share < (a + 1) / (a + b + 2):
+        return front * _fraction(share, a, b) / a
+    return 1 - front * _fraction(1 - share, b, a) / b
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    c, d = 1.0, 1 / _apart(1 - (a + b) * x / (a + 1))
+    found, step = d, 0
+    while True:
+        step += 1
+        twice = a + 2 * step
+        for factor in (
+            step * (b - step) * x / ((twice - 1) * twice),
+            -(a + step) * (a + b + step) * x / (twice * (twice + 1)),
+        ):
+            d = 1 / _apart(1 + factor * d)
+            c = _apart(1 + factor / c)
+            found *= c * d
+        if abs(c * d - 1) < PRECISION:
+            return found
+
+
+def _apart(value: float) -> float:
+    return value if abs(value) > TINY else TINY
+
+
+# --- how many independent runs the runs of a point are worth, and what intervals over them cover
+#
+# Runs of one seed share everything up to the first fault, so they are alike. Two designs:
+#
+# - *sampled*: seeds differ, or the phases are drawn. The effective number of runs is Korn and Graubard's: the
+#   number divided by the design effect, which compares how much the means of seeds vary with how much they
+#   would if runs of one seed were independent, and a factor for few seeds, (t of the runs / t of the seeds)².
+#   Evenly spaced phases are strata: their differences are no reason for an interval, so they are taken out.
+# - *enumerated*: evenly spaced phases, and every seed gives the same runs, or there is one seed. Nothing is
+#   random, so there is no interval, only phases that were not run.
+
+
+DEGREES_MOST = 1_000
+"""From here on Student's t is so close to its limit that more degrees of freedom change nothing shown."""
+
+SAMPLED, ENUMERATED = "sampled", "enumerated"
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The runs of one point: `seeds` with runs, `phases` of each, how they were chosen."""
+
+    kind: str
+    drawn: bool
+    seeds: int
+    phases: int
+    same_in_every_seed: bool
+    by_seed: bool = False
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether seeds are a sample of traffic: there are several, and they make a difference."""
+        return self.seeds > 1 and not self.same_in_every_seed
+
+
+def design_of(experiment: Experiment, runs: PointRuns) -> Design:
+    """The design of a point's runs that are in the table."""
+    seeds = len(np.unique(runs.seeds))
+    apart = experiment.drawn or experiment.by_seed
+    same = not apart and seeds > 1 and _same_in_every_seed(runs)
+    sampled = experiment.drawn or (seeds > 1 and not same)
+    kind = SAMPLED if sampled else ENUMERATED
+    return Design(kind, experiment.drawn, seeds, experiment.phases, same, experiment.by_seed)
+
+
+def _same_in_every_seed(runs: PointRuns) -> bool:
+    """Whether runs at the same phase are equal in every figure, whatever their seed."""
+    columns = [runs.finished, runs.trace_rows]
+    for values in runs.measures.values():
+        columns += [values.known, values.numbers]
+    stacked = np.stack([np.asarray(column, dtype=np.int64) for column in columns], axis=1)
+    first = np.unique(runs.phases_us, return_index=True)[1]
+    place = np.searchsorted(runs.phases_us[first], runs.phases_us)
+    return bool((stacked == stacked[first[place]]).all())
+
+
+def independent_runs(design: Design, runs: PointRuns, confidence: float, *figures: Numbers) -> float:
+    """The effective number of independent runs.
+
+    `figures` has a number for every run, NaN where it is unknown. The figure by which runs of one seed are
+    most alike decides. Without any variation each seed counts as one run.
+    """
+    count = len(runs.runs)
+    if not design.has_seeds or design.phases == 1:
+        return float(count)
+    effects = [effect for one in figures if (effect := design_effect(design, runs, one)) is not None]
+    effect = min(max(1.0, *effects), design.phases) if effects else design.phases
+    few_seeds = (_t(confidence, count - 1) / _t(confidence, design.seeds - 1)) ** 2
+    return max(1.0, min(count, count / effect * few_seeds))
+
+
+def design_effect(design: Design, runs: PointRuns, figure: Numbers) -> float | None:
+    """The variance of the seeds' means times the phases, divided by the variance of a run.
+
+    1 if runs of one seed are independent, the number of phases if they are equal. Only seeds with all of
+    their runs are used. None with fewer than two of them, or where nothing varies.
+    """
+    matrix = _by_seed(design, runs, figure)
+    if len(matrix) < 2:
+        return None
+    if design.drawn:
+        of_a_run = float(matrix.var(ddof=1))
+    else:
+        of_a_run = float(matrix.var(axis=0, ddof=1).mean())
+    if of_a_run == 0:
+        return None
+    return design.phases * float(matrix.mean(axis=1).var(ddof=1)) / of_a_run
+
+
+def seed_means(runs: PointRuns, figure: Numbers) -> Numbers:
+    """The mean of each seed's known figures, for seeds that have one."""
+    known = ~np.isnan(figure)
+    seeds, place = np.unique(runs.seeds[known], return_inverse=True)
+    return np.bincount(place, figure[known], len(seeds)) / np.bincount(place, minlength=len(seeds))
+
+
+def _by_seed(design: Design, runs: PointRuns, figure: Numbers) -> Numbers:
+    """A row for each complete seed, a column for each phase."""
+    order = np.lexsort((runs.runs, runs.seeds))
+    seeds, counts = np.unique(runs.seeds[order], return_counts=True)
+    complete = np.repeat(counts == design.phases, counts)
+    matrix = figure[order][complete].reshape(-1, design.phases)
+    return matrix[~np.isnan(matrix).any(axis=1)]
+
+
+@lru_cache(maxsize=64)
+def _t(confidence: float, degrees: int) -> float:
+    return t_quantile(confidence, min(degrees, DEGREES_MOST))
+
 
 LEVEL = 0.95
 """Confidence of all intervals but the wanted bound's."""
@@ -103,3 +422,87 @@ def _quantile_interval(ordered: Whole, total: int, independent: float, quantile:
         int(ordered[rank - 1]) if rank is not None and rank <= len(ordered) else None for rank in (low, high)
     ]
     return ends[0], ends[1]
+
+
+# --- which parameter matters most: the share of a measure's variance that each one explains
+#
+# The analysis of variance of a complete grid whose points have equal weights; on the grid the shares of the
+# main effects are Sobol's first-order indices. Rules: runs without a value are left out; where a point has
+# no value at all there is no analysis, because effects and interactions could not be separated.
+
+
+PAIRS_MOST = 15
+"""The most pairs of parameters whose interactions are listed one by one: those of six parameters."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A source of variance: parameters by path (one, or two for an interaction), else a name."""
+
+    paths: tuple[str, ...]
+    name: str
+    share: float
+
+
+MORE, PHASE, SEED, WITHIN = "more", "phase", "seed", "within"
+
+
+def variance_shares(experiment: Experiment, runs: list[PointRuns], name: str) -> list[Share] | None:
+    """The sources, main effects first. None where there is nothing to explain, or a point has no value."""
+    if any(not one.measures[name].known.any() for one in runs):
+        return None
+    means = np.array([_known(one, name).mean() for one in runs])
+    within = float(np.mean([_known(one, name).var() for one in runs]))
+    total = float(means.var()) + within
+    if total <= 0:
+        return None
+    grid = means.reshape([len(axis.values) for axis in experiment.axes])
+    sources = [
+        Share((axis.path,), "", _main(grid, place) / total) for place, axis in enumerate(experiment.axes)
+    ]
+    explained = sum(one.share for one in sources)
+    pairs = list(combinations(range(grid.ndim), 2))
+    if len(pairs) <= PAIRS_MOST:
+        for first, second in pairs:
+            paths = (experiment.axes[first].path, experiment.axes[second].path)
+            both = float(grid.mean(axis=_others(grid, first, second)).var())
+            share = both - _main(grid, first) - _main(grid, second)
+            sources.append(Share(paths, "", max(0.0, share) / total))
+        explained = sum(one.share for one in sources)
+    if grid.ndim > (2 if len(pairs) <= PAIRS_MOST else 1):
+        sources.append(Share((), MORE, max(0.0, float(means.var()) / total - explained)))
+    phases = _between_phases(experiment, runs, name)
+    if phases is None:
+        return [*sources, Share((), WITHIN, within / total)]
+    return [
+        *sources,
+        Share((), PHASE, phases / total),
+        Share((), SEED, max(0.0, within - phases) / total),
+    ]
+
+
+def _known(runs: PointRuns, name: str) -> Numbers:
+    values = runs.measures[name]
+    return values.numbers[values.known].astype(np.float64)
+
+
+def _main(grid: Numbers, place: int) -> float:
+    return float(grid.mean(axis=_others(grid, place)).var())
+
+
+def _others(grid: Numbers, *kept: int) -> tuple[int, ...]:
+    return tuple(place for place in range(grid.ndim) if place not in kept)
+
+
+def _between_phases(experiment: Experiment, runs: list[PointRuns], name: str) -> float | None:
+    """The mean variance between the phases of a point; None where phases are drawn, or there is one."""
+    if experiment.drawn or experiment.phases == 1:
+        return None
+    found = []
+    for one in runs:
+        numbers = _known(one, name)
+        place = np.unique(one.phases_us[one.measures[name].known], return_inverse=True)[1]
+        counts = np.bincount(place)
+        means = np.bincount(place, numbers) / counts
+        found.append(float((counts * (means - numbers.mean()) ** 2).sum() / len(numbers)))
+    return float(np.mean(found))

@@ -14,12 +14,15 @@ import pyarrow.compute as pc
 
 from simulator.experiments import Experiment, Measure
 from spark_reports.experiments.report.bound import MEETS, MISSES, UNDECIDED, judged
-from spark_reports.experiments.report.choices import Choice, Setting, choices_of
-from spark_reports.experiments.report.columns import FINISHED, runs_by_point
-from spark_reports.experiments.report.design import design_of
-from spark_reports.experiments.report.figures import figures_of
-from spark_reports.experiments.report.order import cheapest_first
-from spark_reports.experiments.report.variance import Share, variance_shares
+from spark_reports.experiments.report.choices import Choice, Setting, cheapest_first, choices_of
+from spark_reports.experiments.report.figures import (
+    FINISHED,
+    Share,
+    design_of,
+    figures_of,
+    runs_by_point,
+    variance_shares,
+)
 
 FAILED_MOST = 100
 """The most failed runs that are listed one by one."""

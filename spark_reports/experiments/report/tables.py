@@ -8,10 +8,8 @@ from markupsafe import Markup, escape
 
 from spark_reports.experiments.report.bound import MEETS, MISSES, Judged
 from spark_reports.experiments.report.choices import Setting
-from spark_reports.experiments.report.design import SAMPLED
-from spark_reports.experiments.report.figures import Ends, Figures
+from spark_reports.experiments.report.figures import MORE, PHASE, SAMPLED, SEED, Ends, Figures, Share
 from spark_reports.experiments.report.results import Results
-from spark_reports.experiments.report.variance import MORE, PHASE, SEED, Share
 from spark_reports.experiments.report.words import (
     NOT_BY_THE_END,
     amount,

@@ -10,13 +10,20 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from simulator import cause_texts
-from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
-from spark_reports.html.parts import NOTHING, article, bold, chart, harm, section, table
-from spark_reports.html.replay import replay
-from spark_reports.html.squares import squares, squares_say
-from spark_reports.html.templates import render
-from spark_reports.html.what_if import what_if
+from spark_reports.html.parts import (
+    NOTHING,
+    article,
+    bold,
+    chart,
+    harm,
+    render,
+    section,
+    squares,
+    squares_say,
+    table,
+)
+from spark_reports.html.sections import message, messages, replay, what_if
 from spark_reports.protocols.emqx.html import charts as group_charts
 from spark_reports.protocols.emqx.html.words import event_words
 from spark_reports.protocols.manifest import Figure, Heading

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from spark_reports.html.charts import GREY, HARM, INK, INK_2, LINE, axis, layout
-from spark_reports.protocols.pulsar.fidelity.verdict import DIFFERENT, EQUAL, NOT_DECIDED, limit_of
+from spark_reports.protocols.pulsar.fidelity.summary import DIFFERENT, EQUAL, NOT_DECIDED, limit_of
 
 SIDES: dict[str, dict[str, Any]] = {
     "real": {"name": "real", "colour": GREY, "dash": "solid", "width": 5, "fill": GREY},

@@ -15,10 +15,8 @@ from typing import Any
 
 from simulator import ScenarioError, load_scenario
 from spark_reports.protocols.pulsar.fidelity.content import content_of, with_kept
-from spark_reports.protocols.pulsar.fidelity.document import checked, write_table
-from spark_reports.protocols.pulsar.fidelity.fields import PairsError
-from spark_reports.protocols.pulsar.fidelity.page import page
-from spark_reports.protocols.pulsar.fidelity.pairs import Job, read_jobs
+from spark_reports.protocols.pulsar.fidelity.page import checked, page, write_table
+from spark_reports.protocols.pulsar.fidelity.pairs import Job, PairsError, read_jobs
 from spark_reports.protocols.pulsar.fidelity.run_files import add_runs, write_recordings
 from spark_reports.protocols.pulsar.fidelity.summary import judged, summary_of
 

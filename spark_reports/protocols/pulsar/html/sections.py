@@ -10,11 +10,9 @@ from typing import Any
 from markupsafe import Markup
 
 from simulator import enough_until_us
-from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
-from spark_reports.html.parts import NOTHING, bold, harm_cell, section, table
-from spark_reports.html.squares import squares, squares_say
-from spark_reports.html.templates import render
+from spark_reports.html.parts import NOTHING, bold, harm_cell, render, section, squares, squares_say, table
+from spark_reports.html.sections import message, messages
 from spark_reports.protocols.pulsar.html.words import (
     cause_heading,
     cause_in_sentence,
