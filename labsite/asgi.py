@@ -19,7 +19,7 @@ from channels.sessions import SessionMiddlewareStack  # noqa: E402
 
 from labsite.bodies import BoundedBodies  # noqa: E402
 from visualizer.labs.clients import KnownClients  # noqa: E402
-from visualizer.live.origin import SameOriginSockets  # noqa: E402
+from visualizer.live.sockets import SameOriginSockets  # noqa: E402
 from visualizer.routing import websocket_urlpatterns  # noqa: E402
 
 application = KnownClients(

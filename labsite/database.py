@@ -1,7 +1,7 @@
 """The settings of the site's database, and the answers while it cannot be reached.
 
 Rules: a database operation waits for `WRITER_WAIT_S` at most. A request that cannot be answered without the
-database gets 503 with a message, and the driver's error is logged. `visualizer.labs.trouble` decides what an
+database gets 503 with a message, and the driver's error is logged. `visualizer.labs.saving` decides what an
 error means.
 """
 
@@ -60,7 +60,7 @@ class DatabaseErrors:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Answer an exception of a view; called by Django."""
-        from visualizer.labs.trouble import bad_value, is_bad_value, is_trouble, no_database
+        from visualizer.labs.saving import bad_value, is_bad_value, is_trouble, no_database
 
         if is_trouble(error):
             log.error("The database failed a request to %s", request.path, exc_info=error)

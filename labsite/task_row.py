@@ -23,7 +23,7 @@ from django import db
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
-from visualizer.labs.trouble import is_trouble
+from visualizer.labs.saving import is_trouble
 from visualizer.tasks.models import QueuedTask, TaskState
 
 log = logging.getLogger("labsite.tasks")

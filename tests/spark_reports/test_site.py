@@ -181,9 +181,9 @@ def test_while_spark_is_installed_a_waiting_report_shows_it(
 
 def test_both_sides_of_the_installation_use_the_same_file() -> None:
     from script.support.report_tools import STATUS_NAME
-    from visualizer.tasks import tools
+    from visualizer.tasks import waiting
 
-    assert tools.STATUS_NAME == STATUS_NAME
+    assert waiting.STATUS_NAME == STATUS_NAME
 
 
 def test_without_java_page_and_log_name_the_package_to_install(

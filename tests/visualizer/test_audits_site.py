@@ -19,8 +19,8 @@ from labsite import bodies
 from tests.visualizer.asgi_client import request
 from tests.visualizer.test_clean import output_of_clean
 from visualizer.audits import requests, upload
-from visualizer.audits.files import set_up_link
 from visualizer.audits.models import Audit
+from visualizer.audits.requests import set_up_link
 from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from visualizer.questions import cone, passages
+from visualizer.questions import rows
 
 
 def descendants(world, seq: int) -> list[int]:
@@ -30,8 +30,8 @@ async def test_a_cone_has_the_chain_of_causes_and_all_effects_of_the_row(ask, wo
     assert status == 200 and body["row"] == world.trace.row(seq)
     assert "cause_seq" not in ([body["row"], *body["back"]])[-1]
     expected = descendants(world, seq)
-    assert expected and [row["seq"] for row in body["forward"]] == expected[: cone.FORWARD_ROWS]
-    assert body["more"] is (len(expected) > cone.FORWARD_ROWS)
+    assert expected and [row["seq"] for row in body["forward"]] == expected[: rows.FORWARD_ROWS]
+    assert body["more"] is (len(expected) > rows.FORWARD_ROWS)
 
 
 async def test_a_message_and_a_marker_are_represented_by_their_first_row(ask, world):
@@ -45,7 +45,7 @@ async def test_a_message_and_a_marker_are_represented_by_their_first_row(ask, wo
 
 
 async def test_a_long_cone_is_truncated_and_marked_as_such(ask, monkeypatch):
-    monkeypatch.setattr(cone, "FORWARD_ROWS", 3)
+    monkeypatch.setattr(rows, "FORWARD_ROWS", 3)
     _, body = await ask("cone.json?seq=0")
     assert len(body["forward"]) == 3 and body["more"] is True
 
@@ -76,7 +76,7 @@ async def test_a_time_window_has_its_rows(ask, world):
 
 
 async def test_a_crowded_window_is_counted_with_each_sent_row_once(ask, world, monkeypatch):
-    monkeypatch.setattr(passages, "LISTED_ROWS", 5)
+    monkeypatch.setattr(rows, "LISTED_ROWS", 5)
     _, body = await ask("passages.json?from_us=0&to_us=6000000")
     assert "rows" not in body
     for link, kinds in body["bins"]["counts"].items():

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.visualizer.reading import unpacked
 from tests.visualizer.test_same_for_everybody import Lab
-from visualizer.questions.curve_window import POINTS_SENT, curve, thinned
+from visualizer.questions.curve import POINTS_SENT, curve, thinned
 
 
 def test_thinning_a_curve_keeps_every_peak_and_trough():

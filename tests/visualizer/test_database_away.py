@@ -17,7 +17,7 @@ from django.test import AsyncClient
 from simulator import World, load_scenario_text
 from tests.visualizer.faults import KINDS, SECRET, SqliteLock, database_file, injected_faults, sqlite_waits
 from tests.visualizer.pages import SCENARIO, Page, saved
-from visualizer.labs import saving, store
+from visualizer.labs import saving
 from visualizer.labs.hub import current_hub
 from visualizer.models import Lab, LabCommand
 
@@ -233,9 +233,9 @@ async def test_a_process_that_lost_its_lab_during_an_outage_writes_nothing_more(
 def _taken_by_another(lab_id: str, faults: Any) -> None:
     """Like another process that can reach its database."""
     kind, faults.kind = faults.kind, None
-    stored = store.take(lab_id)
+    stored = saving.take(lab_id)
     number = 1 + max((given["number"] for given in stored.commands), default=0)
-    store.keep_command(
+    saving.keep_command(
         stored,
         number,
         lambda: True,
@@ -303,7 +303,7 @@ async def test_a_value_that_cannot_be_stored_is_refused_without_a_failure_notice
     page = Page(made.lab.pk, made.token)
     await page.open()
     with monkeypatch.context() as patch:
-        patch.setattr(store, "keep_command", unstorable)
+        patch.setattr(saving, "keep_command", unstorable)
         refused = await page.command(do="link.cut", link="a -> b")
         assert (refused["ok"], refused["code"]) == (False, "bad-value") and SECRET not in json.dumps(refused)
     assert not current_hub().saver.in_trouble(made.lab.pk)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from visualizer.live.deliveries import PAGES_PER_TURN, Delivery
-from visualizer.live.viewers import Viewer
+from visualizer.live.viewers import PAGES_PER_TURN, Delivery, Viewer
 
 
 class Line:

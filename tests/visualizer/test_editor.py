@@ -23,8 +23,8 @@ from simulator.scenarios.editing import (
 from tests.visualizer.asgi_client import request
 from tests.visualizer.pages import SCENARIO
 from visualizer.editor import views
-from visualizer.editor.allowance import CHARACTERS_PER_CHECK, Allowance
 from visualizer.editor.starts import start_of, starts
+from visualizer.editor.views import CHARACTERS_PER_CHECK, Allowance
 from visualizer.labs import clients
 from visualizer.labs.definitions import YAML_LIMIT, new_lab
 from visualizer.live.wire import Refused

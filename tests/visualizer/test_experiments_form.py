@@ -11,8 +11,7 @@ from django.test import Client
 
 from simulator.experiments import Cost, batches, cost_of, read_experiment_text, run_batch
 from visualizer.experiments import reading
-from visualizer.experiments.composing import base_of, comparison
-from visualizer.experiments.parameters import FREQUENT, offered
+from visualizer.experiments.composing import FREQUENT, base_of, comparison, offered
 from visualizer.labs.definitions import builtin_scenario
 
 SMALL = "rate=20%2Fs&at=4s&after=1s&end=2s&period=500"

@@ -154,7 +154,7 @@ async def schedule(request, settings, monkeypatch, mortal_redis, transactional_d
     monkeypatch.setattr(saving, "LONGEST_PAUSE_S", 0.2)
     monkeypatch.setattr(saving, "SLOW_S", 0.2)
     monkeypatch.setattr("visualizer.labs.hub.TICK_S", 0.1)
-    monkeypatch.setattr("visualizer.labs.lease.LEASE_MS", 1_000)
+    monkeypatch.setattr("visualizer.labs.placement.LEASE_MS", 1_000)
     settings.REDIS_URL = mortal_redis.url
     settings.CHANNEL_LAYERS = {
         "default": {

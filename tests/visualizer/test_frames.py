@@ -20,7 +20,6 @@ from simulator.checks import check
 from simulator.protocols.pulsar.checks.messages import OneHop
 from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
-from visualizer.live.changes import changes
 from visualizer.live.frames import (
     FRAME_BYTES,
     JUDGED_EVERY_US,
@@ -29,6 +28,7 @@ from visualizer.live.frames import (
     Frame,
     FrameMaker,
     Playing,
+    changes,
 )
 from visualizer.live.packing import packed, table
 from visualizer.questions.curve import RiskCurves

@@ -13,8 +13,7 @@ from simulator import World, load_scenario_text
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from visualizer.labs import jobs
 from visualizer.labs.session import Session
-from visualizer.labs.slices import MOST_EVENTS
-from visualizer.labs.work import Job
+from visualizer.labs.work import MOST_EVENTS, Job
 from visualizer.live.wire import Refused
 from visualizer.questions.queries import ANSWERS
 
@@ -81,7 +80,7 @@ def turns(session: Session, until: Any, now_s: float = 0.0) -> float:
 
 @pytest.fixture(autouse=True)
 def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("visualizer.labs.slices.MOST_EVENTS", 1_000)
+    monkeypatch.setattr("visualizer.labs.work.MOST_EVENTS", 1_000)
     assert MOST_EVENTS >= 1_000
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from simulator import World
 from tests.emqx.group_runs import SECOND
-from visualizer.live.latest import KEPT, latest
+from visualizer.live.frames import KEPT, latest
 
 STREAM = "1/1/meters/heat"
 

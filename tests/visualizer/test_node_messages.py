@@ -14,8 +14,7 @@ from simulator import World
 from simulator.protocols.table import PROTOCOLS
 from tests.emqx.group_runs import SECOND, open_world
 from visualizer.live.wire import Refused
-from visualizer.questions.node_messages import node_messages
-from visualizer.questions.passages import BINS, LISTED_ROWS
+from visualizer.questions.rows import BINS, LISTED_ROWS, node_messages
 
 
 def asked(

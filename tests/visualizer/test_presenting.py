@@ -19,10 +19,9 @@ from visualizer.labs import clients, presentation
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 from visualizer.labs.presentation import AWAY_TICKS, Pages, Presenting
-from visualizer.live.shown import SHOWN_MOST, is_shown
-from visualizer.live.wire import Refused, checked
+from visualizer.live.wire import SHOWN_MOST, Refused, checked, is_shown
 from visualizer.models import Lab, Presentation
-from visualizer.presenting import rooms, views
+from visualizer.presenting import views
 from visualizer.presenting.codes import (
     ADDRESSES,
     CODE_LETTERS,
@@ -162,7 +161,7 @@ async def test_a_presentation_survives_a_restart_and_ends_for_everybody(made):
     assert (await post(f"/labs/{made.lab.pk}/present/", token=made.token))[1]["code"] == code
     assert await post(f"/labs/{made.lab.pk}/present/end/", token=made.token) == (200, {})
     assert (await follower.until("presentation", lambda message: message["code"] is None))["type"]
-    assert await sync_to_async(rooms.find_lab)(code) is None
+    assert await sync_to_async(views.find_lab)(code) is None
     owner = Page(made.lab.pk, made.token)
     await owner.open()
     await owner.send({"type": "present", "by": "first", "shown": {}})
@@ -177,7 +176,7 @@ async def test_only_the_owner_begins_and_ends_a_presentation(made, path):
     for token in ("wrong", None, 5):
         status, body = await post(f"/labs/{made.lab.pk}/{path}", token=token)
         assert (status, body["code"]) == (403, "not-owner")
-    assert await sync_to_async(rooms.find_lab)(code) == made.lab.pk
+    assert await sync_to_async(views.find_lab)(code) == made.lab.pk
 
 
 async def test_a_presentation_ends_with_its_time():
@@ -419,7 +418,7 @@ def test_a_host_that_is_not_allowed_gets_a_page_that_names_the_setting(host, cap
 def presented(transactional_db: Any) -> tuple[str, str]:
     """The code and id of a presented lab."""
     lab = new_lab({"yaml": SCENARIO}).lab
-    return rooms.open_presentation(lab).code, lab.pk
+    return views.open_presentation(lab).code, lab.pk
 
 
 @pytest.fixture
@@ -464,7 +463,7 @@ def test_expired_and_wrong_codes_find_nothing(presented, wrong_codes):
     Presentation.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
     answer = Client().get(f"/join/{code}/")
     assert answer.status_code == 404 and "whether the presentation has ended" in answer.content.decode()
-    again = rooms.open_presentation(Lab.objects.get(pk=lab_id))
+    again = views.open_presentation(Lab.objects.get(pk=lab_id))
     assert again.code != code and Presentation.objects.count() == 1, "the expired one is deleted"
 
 
@@ -510,18 +509,18 @@ def test_the_networks_of_one_owner_give_so_many_wrong_codes_together(wrong_codes
 
 def test_presentations_of_an_address_and_of_a_site_are_limited(transactional_db, monkeypatch, at_address):
     labs = [new_lab({"yaml": SCENARIO}).lab for _ in range(4)]
-    monkeypatch.setattr(rooms, "PRESENTATIONS_PER_CLIENT", 2)
-    monkeypatch.setattr(rooms, "PRESENTATIONS", 3)
+    monkeypatch.setattr(views, "PRESENTATIONS_PER_CLIENT", 2)
+    monkeypatch.setattr(views, "PRESENTATIONS", 3)
     at_address("203.0.113.9")
-    first = [rooms.open_presentation(lab).code for lab in labs[:2]]
-    assert rooms.open_presentation(labs[0]).code == first[0], "an open one is found again"
+    first = [views.open_presentation(lab).code for lab in labs[:2]]
+    assert views.open_presentation(labs[0]).code == first[0], "an open one is found again"
     with pytest.raises(Refused, match="2 labs are presented from your address"):
-        rooms.open_presentation(labs[2])
+        views.open_presentation(labs[2])
     at_address("203.0.113.10")
-    rooms.open_presentation(labs[2])
+    views.open_presentation(labs[2])
     with pytest.raises(Refused, match="3 labs are presented on this site"):
-        rooms.open_presentation(labs[3])
-    rooms.close_presentation(labs[0])
-    rooms.open_presentation(labs[3])
+        views.open_presentation(labs[3])
+    views.close_presentation(labs[0])
+    views.open_presentation(labs[3])
     labs[3].delete()
     assert Presentation.objects.count() == 2, "a deleted lab is no longer presented"

@@ -20,9 +20,9 @@ from spark_reports.experiments.listener import Standing
 from spark_reports.progress import Watch
 from tests.spark_reports.sweeps import Recorded, small
 from visualizer.audits.models import Audit
-from visualizer.audits.status import status_of as audit_status
+from visualizer.audits.requests import status_of as audit_status
 from visualizer.experiments.models import Experiment
-from visualizer.experiments.status import status_of as experiment_status
+from visualizer.experiments.requests import status_of as experiment_status
 from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 from visualizer.reports.views import _status as report_status

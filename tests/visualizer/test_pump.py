@@ -10,7 +10,7 @@ import asyncio
 import pytest
 
 from visualizer.labs.pump import QUIET_ROUNDS, QUIET_S, Pump
-from visualizer.labs.slices import SLICE_S
+from visualizer.labs.work import SLICE_S
 
 
 class Clock:

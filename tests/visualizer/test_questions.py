@@ -9,7 +9,7 @@ from django.test import AsyncClient
 
 from simulator import World, load_scenario_text
 from tests.visualizer.pages import SCENARIO, Page
-from visualizer.questions.printouts import Printouts
+from visualizer.questions.queries import Printouts
 
 
 async def test_rows_are_returned_in_pages(ask, world):

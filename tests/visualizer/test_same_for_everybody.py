@@ -17,12 +17,12 @@ import pytest
 
 from simulator import World, load_scenario, names_of, sites_of
 from visualizer.labs import jobs
+from visualizer.labs.saving import StoredLab
 from visualizer.labs.session import Session
-from visualizer.labs.store import StoredLab
 from visualizer.labs.work import Job
 from visualizer.live.frames import Frame
 from visualizer.live.welcome import rows_held
-from visualizer.questions.events import events
+from visualizer.questions.rows import events
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 

@@ -23,12 +23,11 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 from visualizer.labs import jobs
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.session import Session
-from visualizer.labs.slices import MOST_EVENTS
-from visualizer.labs.work import Job
+from visualizer.labs.work import MOST_EVENTS, Job
 from visualizer.live.frame_scheduler import CHECK_ROWS
 from visualizer.live.wire import Refused
 from visualizer.questions.queries import ANSWERS
-from visualizer.questions.reading import READ_ROWS, SEARCHED_ROWS
+from visualizer.questions.rows import READ_ROWS, SEARCHED_ROWS
 
 MESSAGES = 24_000
 END_US = 39_000_000

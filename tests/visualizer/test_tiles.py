@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from visualizer.questions.tile_cache import TileCache
-from visualizer.questions.tiles import CELLS, tile
+from visualizer.questions.tiles import CELLS, TileCache, tile
 
 LENGTH = 3000
 

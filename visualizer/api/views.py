@@ -17,7 +17,7 @@ from visualizer.labs.definitions import builtin_scenarios
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused, checked
 from visualizer.pages.gallery import paragraphs
-from visualizer.pages.owner_posts import owned_lab, posted
+from visualizer.pages.my_labs import owned_lab, posted
 from visualizer.questions.questions import NO_STORE
 
 ANSWER_S = 30

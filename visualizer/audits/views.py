@@ -16,11 +16,17 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from visualizer.audits import limits
-from visualizer.audits.files import DOWNLOADS, downloads_of, set_up_link
 from visualizer.audits.limits import COMPRESSIONS, FORMATS, READY
 from visualizer.audits.models import Audit
-from visualizer.audits.requests import new_audit, quotas
-from visualizer.audits.status import described, status_of
+from visualizer.audits.requests import (
+    DOWNLOADS,
+    described,
+    downloads_of,
+    new_audit,
+    quotas,
+    set_up_link,
+    status_of,
+)
 from visualizer.audits.upload import (
     EXAMPLE,
     example,
@@ -33,8 +39,7 @@ from visualizer.audits.upload import (
 from visualizer.live.wire import Refused
 from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.tasks.files import FileInParts, download_of, page_of
-from visualizer.tasks.owned import delete_owned, listed, owned, queue_again
-from visualizer.tasks.posts import posts
+from visualizer.tasks.owned import delete_owned, listed, owned, posts, queue_again
 
 
 @csrf_exempt  # a POST is checked by `create`

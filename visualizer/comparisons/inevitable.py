@@ -19,11 +19,10 @@ from typing import Any
 from simulator import ENGINE_VERSION, RuleError, Wrong
 from simulator.inevitable import Asked, Reruns, curve, decided, same_in_all, typical
 from simulator.runs import Runs
-from visualizer.comparisons.rerun_names import rerun_name
+from visualizer.comparisons.running import rerun_name
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
-from visualizer.labs.sliced import SlicedTask
-from visualizer.labs.work import Work, in_thread
+from visualizer.labs.work import SlicedTask, Work, in_thread
 from visualizer.live.wire import Refused
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from simulator.inevitable import Asked, Draws
 from visualizer.comparisons.inevitable import answer_of, id_of
 from visualizer.comparisons.views import run_of
 from visualizer.labs.hub import current_hub
-from visualizer.live.origin import may_post
+from visualizer.live.sockets import may_post
 from visualizer.live.wire import Refused
 from visualizer.questions.questions import answers, json_answer, refusal, whole_number
 

@@ -17,7 +17,7 @@ from simulator import ENGINE_VERSION, Trace, World
 from simulator.comparison import differences
 from simulator.runs import Variant
 from simulator.what_if import lower_bounds, outcome, variants
-from visualizer.comparisons.rerun_names import rerun_named
+from visualizer.comparisons.running import rerun_named
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.setups.reading import read_text
 from visualizer.sharing.run_document import FORMAT

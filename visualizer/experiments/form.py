@@ -19,8 +19,7 @@ from visualizer.experiments.composing import (
     one_parameter,
 )
 from visualizer.experiments.reading import Reading, read_text
-from visualizer.experiments.requests import is_small
-from visualizer.experiments.status import spoken
+from visualizer.experiments.requests import is_small, spoken
 from visualizer.labs.definitions import builtin_scenarios
 from visualizer.live.wire import Refused
 

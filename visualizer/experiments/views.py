@@ -20,17 +20,15 @@ from visualizer.experiments.files import DOWNLOADS, TEXT
 from visualizer.experiments.form import checked, choices
 from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import RUNS_MOST, experiment_of
-from visualizer.experiments.requests import new_experiment, quotas
+from visualizer.experiments.requests import described, new_experiment, quotas, status_of
 from visualizer.experiments.runs import run_number, scenario_of_run
-from visualizer.experiments.status import described, status_of
 from visualizer.labs.definitions import new_lab
-from visualizer.live.origin import may_post
+from visualizer.live.sockets import may_post
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.tasks.files import download_of, page_of
-from visualizer.tasks.owned import delete_owned, listed, owned, queue_again
-from visualizer.tasks.posts import posts
+from visualizer.tasks.owned import delete_owned, listed, owned, posts, queue_again
 
 
 @csrf_exempt  # a POST is checked by `create`

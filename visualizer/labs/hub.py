@@ -16,7 +16,7 @@ from typing import Any
 
 from visualizer.comparisons.inevitable import Inevitables
 from visualizer.comparisons.running import Comparisons
-from visualizer.labs import store
+from visualizer.labs import saving
 from visualizer.labs.clients import FAIR_LABS, WIDTHS, check_open_labs, client, network_of
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.exchange import Exchange
@@ -225,7 +225,7 @@ class Hub:
 
     async def _open_reserved(self, lab_id: str, name: str) -> Room:
         await self.memory.make_room()
-        lab = await store.find(lab_id)
+        lab = await saving.find(lab_id)
         if lab is None:
             raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
         await scenario_of(lab.scenario_text, lab.seed)
@@ -245,7 +245,7 @@ class Hub:
             if self.rooms.get(room.lab.pk) is not room:
                 return
             try:
-                there = await store.exists(room.lab.pk)
+                there = await saving.exists(room.lab.pk)
             except Refused:
                 # the database cannot be reached: the lab keeps running, its writes are refused, and this is
                 # retried
@@ -338,7 +338,7 @@ class Hub:
     async def gone(self, room: Room) -> None:
         """Close a room when another process reports its lab deleted, if the database confirms it."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
-            if self.rooms.get(room.lab.pk) is room and not await store.exists(room.lab.pk):
+            if self.rooms.get(room.lab.pk) is room and not await saving.exists(room.lab.pk):
                 await self._close(room, DELETED)
 
     async def keep_positions(self, lab_ids: Iterable[str]) -> None:

@@ -12,8 +12,8 @@ from itertools import count
 from typing import Any
 
 from simulator import World
+from visualizer.labs.saving import StoredLab
 from visualizer.labs.session import Session
-from visualizer.labs.store import StoredLab
 from visualizer.labs.work import Wait, Work, in_thread
 from visualizer.live.wire import Refused
 

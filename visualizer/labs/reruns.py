@@ -22,8 +22,7 @@ from simulator.tours import tour_answer, tour_run
 from simulator.what_if import outcome, variants
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
-from visualizer.labs.slices import SliceSize
-from visualizer.labs.work import in_thread
+from visualizer.labs.work import SliceSize, in_thread
 from visualizer.live.wire import Refused
 
 logger = logging.getLogger(__name__)

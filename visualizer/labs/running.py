@@ -16,14 +16,14 @@ from django import db
 
 from simulator import ENGINE_VERSION, RuleError
 from simulator.recordings import RecordingError
-from visualizer.labs import jobs, saving, store
+from visualizer.labs import jobs, saving
 from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.presentation import Pages, Presenting
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
+from visualizer.labs.saving import AWAY, bad_value, is_bad_value
 from visualizer.labs.session import Session
-from visualizer.labs.trouble import AWAY, bad_value, is_bad_value
 from visualizer.labs.work import Job
 from visualizer.live.frames import Frame
 from visualizer.live.wire import Refused
@@ -57,7 +57,7 @@ POSITION_S = 1.0
 class Runner:
     """Runs a lab for its room, and listens to its session (`visualizer.labs.session.Listener`)."""
 
-    def __init__(self, hub: Hub, room: Room, stored: store.StoredLab) -> None:
+    def __init__(self, hub: Hub, room: Room, stored: saving.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
         self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump, hub.admit_rerun)
@@ -83,7 +83,7 @@ class Runner:
         if any(given["ok"] is None for given in self.stored.commands):
             self._put(
                 partial(
-                    store.keep_position,
+                    saving.keep_position,
                     self.stored,
                     {"command_log": [dict(entry) for entry in self.session.world.command_log]},
                 )
@@ -258,9 +258,9 @@ class Runner:
         saver, lab_id = self.hub.saver, self.stored.lab_id
 
         def work(write: saving.Write) -> None:
-            store.keep_command(self.stored, number, write.may_commit, **given)
+            saving.keep_command(self.stored, number, write.may_commit, **given)
 
-        writes.append(saver.begin(lab_id, work, undo=partial(store.forget_command, self.stored, number)))
+        writes.append(saver.begin(lab_id, work, undo=partial(saving.forget_command, self.stored, number)))
         try:
             await saver.wait(lab_id, writes[0])
         except Refused as refused:
@@ -273,7 +273,7 @@ class Runner:
 
     def _command_took_effect(self, **outcome: Any) -> None:
         self._kept = None  # this write stores the position too
-        self._put(partial(store.command_took_effect, self.stored, **outcome))
+        self._put(partial(saving.command_took_effect, self.stored, **outcome))
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
         """Answer a question about the lab (`visualizer.questions.queries`), in its turn.
@@ -425,7 +425,9 @@ class Runner:
         self._kept = position
         # A report is about the branch shown, so its commands are stored with its number.
         log = {"command_log": [dict(entry) for entry in self.session.world.command_log]}
-        self._put(partial(store.keep_position, self.stored, {**position, **picture, **log}), replaceable=True)
+        self._put(
+            partial(saving.keep_position, self.stored, {**position, **picture, **log}), replaceable=True
+        )
 
     def _picture(self) -> dict[str, Any]:
         """The picture for the list of labs, as a field to store.
@@ -445,7 +447,7 @@ class Runner:
 
     def _put_ended(self, done: asyncio.Future[Any]) -> None:
         error = None if done.cancelled() else done.exception()
-        if isinstance(error, store.LabTaken):
+        if isinstance(error, saving.LabTaken):
             self._taken = True
             self.hub.lost(self.room)
         elif error is not None:
@@ -463,7 +465,7 @@ class Runner:
 
     def failed(self, error: BaseException) -> None:
         """Stop this lab after an internal error and keep what is needed to reproduce it."""
-        if isinstance(error, store.LabTaken):
+        if isinstance(error, saving.LabTaken):
             self.hub.lost(self.room)
             return
         if isinstance(error, db.Error):
@@ -502,7 +504,7 @@ class Runner:
         self._notify(failure, failure=True)
         self.session.give_up(Refused("engine-bug", words, hint))
         if not isinstance(error, RecordingError):  # it can be opened again once its file is back
-            self._put(partial(store.keep_failure, self.stored, failure))
+            self._put(partial(saving.keep_failure, self.stored, failure))
 
 
 def _nothing(_: Any) -> None:

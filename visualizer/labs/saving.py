@@ -1,13 +1,4 @@
-"""Database writes of running labs: in order, one at a time, retried while the database is unreachable.
-
-Rules: every lab has a queue of writes (a `Line`). A line whose write failed waits longer each time, up to
-`LONGEST_PAUSE_S`, and the other lines continue, so that one failing write does not delay other labs. A
-command waits for its write and is refused when it takes too long. Before its commit has begun the write can
-be cancelled. After that it may have been committed. Then it is undone in the same place of the line, and the
-refusal is sent only when that is done, since the process may end before. A line is short: only the newest
-position waits, and a lab accepts its next command after the previous one is stored. The writes have a thread
-of their own, since SQLite blocks it while other writers hold the lock.
-"""
+"""Database writes of running labs: in order, one at a time, retried while the database is unreachable."""
 
 from __future__ import annotations
 
@@ -15,17 +6,240 @@ import asyncio
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import connections
+from django import db
+from django.db import connections, transaction
+from django.db.models import F
+from django.utils import timezone
 
-from visualizer.labs.trouble import is_trouble, no_database, with_fresh_connection
 from visualizer.live.wire import Refused
+from visualizer.models import Lab, LabCommand, Presentation
+
+# --- classifies database errors: the database cannot be used now, or a value cannot be stored
+#
+# Rules: Django maps every driver's errors to its own classes (PEP 249). A DataError is about a value and an
+# IntegrityError about a rule between rows, so a retry does not help. All others (locked, full, shut down,
+# connection lost, read-only, damaged) are about the database itself. A later retry may succeed, and
+# visitors do not see the driver's message.
+
+
+AWAY = "The database cannot be reached; try again in a few seconds."
+"""The message for visitors. The log has the driver's message."""
+
+
+def is_trouble(error: BaseException) -> bool:
+    """Whether the error is about the database itself, so that a later retry may succeed."""
+    return isinstance(error, db.Error) and not isinstance(error, db.DataError | db.IntegrityError)
+
+
+def is_bad_value(error: BaseException) -> bool:
+    """Whether the error is about a value that cannot be stored.
+
+    Examples are NUL in PostgreSQL's text, half a surrogate pair, and an integer beyond 64 bits.
+    """
+    return isinstance(error, db.DataError | UnicodeEncodeError | OverflowError)
+
+
+def no_database() -> Refused:
+    """The refusal of a request that needs the database now."""
+    return Refused(
+        "no-database", AWAY, "Nothing that was acknowledged is lost. A lab's page tries again by itself."
+    )
+
+
+def bad_value() -> Refused:
+    """The refusal of a value that cannot be stored."""
+    return Refused(
+        "bad-value",
+        "A text or number in this cannot be stored.",
+        "Use text without NUL or half characters, and whole numbers below 2^63. Nothing was changed.",
+    )
+
+
+def with_fresh_connection(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function for a thread in which no request ends.
+
+    Old connections are closed before each call. Without that, a connection that broke once would stay broken.
+    """
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        db.close_old_connections()
+        return function(*arguments, **named)
+
+    return called
+
+
+# --- reads and writes of a running lab in the database, off the event loop
+#
+# Rules: a process takes a lab by raising its `run_number`. Every write carries that number, so a process
+# that lost the lab without noticing gets `LabTaken` and overwrites nothing. A command's row is written
+# before it takes effect. Writes are functions for the thread of `visualizer.labs.saving`. Each is one
+# idempotent transaction, since a connection that breaks in a commit leaves open whether it was committed.
+# Reads have threads of their own, because a request's thread ends with the request. They raise Refused
+# while the database cannot be reached.
+
+
+READERS = 4
+"""Threads, and so connections, that read for this process's labs. Opening one takes a millisecond."""
+
+_readers = ThreadPoolExecutor(READERS, thread_name_prefix="reading")
+
+
+class LabTaken(Exception):
+    """Another server process runs this lab now."""
+
+
+class TakenBack(Exception):
+    """This command was taken back and is not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLab:
+    """A lab's rows at the moment this process took it."""
+
+    lab_id: str
+    run_number: int
+    scenario_text: str
+    seed: int
+    branch: int
+    position_us: int
+    furthest_us: int
+    commands: list[dict[str, Any]]
+    presentation: dict[str, Any] | None = None  # `Presentation.facts`, while the lab is presented
+
+
+# --- reads
+
+
+def _reads(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    in_thread = sync_to_async(with_fresh_connection(function), thread_sensitive=False, executor=_readers)
+
+    @wraps(function)
+    async def read(*arguments: Any) -> Any:
+        try:
+            return await in_thread(*arguments)
+        except db.Error as error:
+            if is_trouble(error):
+                raise no_database() from error
+            raise
+
+    return read
+
+
+@_reads
+def find(lab_id: str) -> Lab | None:
+    """The lab's row, or None."""
+    return Lab.objects.filter(pk=lab_id).first()
+
+
+@_reads
+def exists(lab_id: str) -> bool:
+    """Whether the lab exists, so was not deleted."""
+    return Lab.objects.filter(pk=lab_id).exists()
+
+
+# --- writes, for the saving thread
+
+
+def take(lab_id: str) -> StoredLab:
+    """Take the lab for this process. The caller holds its lease."""
+    with transaction.atomic():
+        Lab.objects.filter(pk=lab_id).update(run_number=F("run_number") + 1)
+        lab = Lab.objects.get(pk=lab_id)
+        commands = list(
+            lab.commands.order_by("number").values(
+                "number", "branch", "at_us", "furthest_us", "command", "ok"
+            )
+        )
+        presentation = Presentation.objects.filter(lab=lab, ends_at__gt=timezone.now()).first()
+    return StoredLab(
+        lab.pk,
+        lab.run_number,
+        lab.scenario_text,
+        lab.seed,
+        lab.branch,
+        lab.position_us,
+        lab.furthest_us,
+        commands,
+        None if presentation is None else presentation.facts(),
+    )
+
+
+def _write(stored: StoredLab, **fields: Any) -> None:
+    if not Lab.objects.filter(pk=stored.lab_id, run_number=stored.run_number).update(
+        used_at=timezone.now(), **fields
+    ):
+        raise LabTaken(f"lab {stored.lab_id} is run by another process since run {stored.run_number}")
+
+
+def keep_position(stored: StoredLab, position: dict[str, Any]) -> None:
+    _write(stored, **position)
+
+
+def keep_failure(stored: StoredLab, failure: dict[str, Any]) -> None:
+    _write(stored, state=Lab.State.FAILED, failure=failure)
+
+
+def keep_command(stored: StoredLab, number: int, may_commit: Callable[[], bool], **given: Any) -> None:
+    """Store a command that is about to take effect, unless it was taken back.
+
+    If it is stored already, nothing is written. `may_commit` is called last. Once it returns true, an error
+    leaves open whether the command is stored.
+    """
+    with transaction.atomic():
+        _write(stored, branch=given["branch"], position_us=given["at_us"], furthest_us=given["furthest_us"])
+        LabCommand.objects.bulk_create(
+            [LabCommand(lab_id=stored.lab_id, number=number, **given)], ignore_conflicts=True
+        )
+        if not may_commit():
+            raise TakenBack
+
+
+def forget_command(stored: StoredLab, number: int) -> None:
+    """Remove a command that was taken back; it may or may not be stored.
+
+    The lab's row is locked first, because PostgreSQL may still be executing a commit whose connection broke.
+    If the command is not stored nothing is written, so a full disk does not delay the refusal.
+    """
+    with transaction.atomic():
+        if not list(
+            Lab.objects.select_for_update()
+            .filter(pk=stored.lab_id, run_number=stored.run_number)
+            .values_list("pk")
+        ):
+            raise LabTaken(f"lab {stored.lab_id} is run by another process since run {stored.run_number}")
+        LabCommand.objects.filter(lab_id=stored.lab_id, number=number).delete()
+
+
+def command_took_effect(
+    stored: StoredLab,
+    number: int,
+    ok: bool,
+    code: str,
+    position: dict[str, Any],
+    command_log: list[dict[str, Any]],
+) -> None:
+    with transaction.atomic():
+        _write(stored, command_log=command_log, **position)
+        LabCommand.objects.filter(lab_id=stored.lab_id, number=number).update(ok=ok, code=code)
+
+
+# --- database writes of running labs: in order, one at a time, retried while the database is unreachable
+#
+# Rules: every lab has a queue of writes (a `Line`). A line whose write failed waits longer each time, up to
+# `LONGEST_PAUSE_S`, and the other lines continue, so that one failing write does not delay other labs. A
+# command waits for its write and is refused when it takes too long. Before its commit has begun the write
+# can be cancelled. After that it may have been committed. Then it is undone in the same place of the line,
+# and the refusal is sent only when that is done, since the process may end before. A line is short: only
+# the newest position waits, and a lab accepts its next command after the previous one is stored. The writes
+# have a thread of their own, since SQLite blocks it while other writers hold the lock.
+
 
 logger = logging.getLogger(__name__)
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.playback import Playback
 from visualizer.labs.reruns import Reruns
-from visualizer.labs.slices import SliceSize
 from visualizer.labs.waiting import Waiting
-from visualizer.labs.work import Job
+from visualizer.labs.work import Job, SliceSize
 from visualizer.live.frame_scheduler import CHECK_ROWS, Looking
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import RiskCurves
-from visualizer.questions.printouts import Printouts
-from visualizer.questions.tile_cache import TileCache
+from visualizer.questions.queries import Printouts
+from visualizer.questions.tiles import TileCache
 
 if TYPE_CHECKING:
     from visualizer.labs.running import Runner

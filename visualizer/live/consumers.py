@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.clients import client_key
 from visualizer.labs.hub import current_hub
-from visualizer.labs.rooms import Room
 from visualizer.live.sockets import PageConsumer
 from visualizer.live.viewers import Viewer
 from visualizer.live.wire import Refused, decode
+
+if TYPE_CHECKING:
+    from visualizer.labs.rooms import Room
 
 logger = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.playback import FRAME_S, Playback
-from visualizer.labs.work import Job, Work
 from visualizer.live.frames import FrameMaker, Playing
-from visualizer.questions.curve import RiskCurves
 
 if TYPE_CHECKING:
     from visualizer.labs.running import Runner
+    from visualizer.labs.work import Job, Work
+    from visualizer.questions.curve import RiskCurves
 
 CHECK_ROWS = 2_000
 """Rows that the checks read in one slice.

@@ -10,16 +10,318 @@ pages hold the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from visualizer.labs.work import Work
-from visualizer.live import thinning
-from visualizer.live.changes import changes
-from visualizer.live.kept import KeptRows
+import numpy as np
+
+from simulator.protocols.registry import CODE
+from simulator.trace.registry import NULL
 from visualizer.live.packing import packed, table
 from visualizer.live.wire import encode
 from visualizer.questions.curve import Point, RiskCurves, packed_points
+from visualizer.questions.rows import SCANNED_ROWS as PIECE_ROWS
+from visualizer.questions.rows import SEARCHED_ROWS, rows_at
+
+if TYPE_CHECKING:
+    from simulator.system.live_rows import Kept, Messages
+    from visualizer.labs.session import Session
+    from visualizer.labs.work import Work
+
+
+View = dict[str, Any]
+
+
+def changes(before: View, after: View) -> tuple[View, list[list[str]]]:
+    """The changes that lead from the view `before` to `after`.
+
+    Returns (what differs, nested as in the view; paths of the objects in it that are whole).
+
+    Rules: an object with the same names in the same order, or with more of them at its end, is compared name
+    by name. An object whose names changed otherwise is sent whole, with its path, so that the view's order is
+    kept. Any other value is replaced. `static/js/model/reduce.js` applies changes to a view. Frames of an
+    epoch are consecutive, so the changes add up.
+    """
+    whole: list[list[str]] = []
+    return _changed(before, after, (), whole), whole
+
+
+def _changed(before: View, after: View, path: tuple[str, ...], whole: list[list[str]]) -> View:
+    if list(before) != list(after)[: len(before)]:
+        whole.append(list(path))
+        return after
+    changed: View = {}
+    for name, value in after.items():
+        if name not in before:
+            changed[name] = value
+        elif before[name] != value:
+            both = isinstance(value, dict) and isinstance(before[name], dict)
+            changed[name] = _changed(before[name], value, (*path, name), whole) if both else value
+    return changed
+
+
+LOOKED_BACK_ROWS = 1_000_000
+"""Rows before the instant in which the newest of a class are searched.
+
+Reading their columns takes about 10 ms in all.
+"""
+
+
+class KeptRows:
+    """The newest rows of each class before one row of a trace.
+
+    They depend on branch and instant alone. Rules: a class is a set of event types and a number of rows,
+    declared by the lab's protocol. `welcome` sends the page the same table, and the page cuts its lists to
+    the same length. So a page that received every frame since the first holds what a snapshot frame contains
+    (a test compares them).
+    """
+
+    def __init__(self, classes: Kept) -> None:
+        self._classes = classes
+        self._class_of = {one: name for name, (types, _most) in classes.items() for one in types}
+        self._lists: dict[str, list[dict[str, Any]]] = {name: [] for name in classes}
+
+    def all(self) -> list[dict[str, Any]]:
+        """The rows of every class in the order of the trace."""
+        return sorted((row for rows in self._lists.values() for row in rows), key=lambda row: row["seq"])
+
+    def add(self, trace: Any, first: int, last: int) -> list[dict[str, Any]]:
+        """Add the rows `first` <= seq < `last`, which follow those already added.
+
+        Returns the new rows that are kept, in order.
+        """
+        found: dict[str, list[dict[str, Any]]] = {}
+        for seq in trace.seqs(first, last, types=self._class_of):
+            row = trace.row(seq)
+            found.setdefault(self._class_of[row["type"]], []).append(row)
+        for name, rows in found.items():
+            most = self._classes[name][1]
+            self._lists[name] = (self._lists[name] + rows)[-most:]
+            del rows[:-most]
+        return sorted((row for rows in found.values() for row in rows), key=lambda row: row["seq"])
+
+    def look_back(self, trace: Any, end: int) -> Work:
+        """Find the newest rows of each class before row `end`, from the newest backwards, in slices."""
+        found: dict[str, list[int]] = {name: [] for name in self._classes}
+        codes = {
+            name: np.array([CODE[one] for one in types]) for name, (types, _most) in self._classes.items()
+        }
+        first, oldest = end, max(0, end - LOOKED_BACK_ROWS)
+        while first > oldest and any(
+            len(found[name]) < most for name, (_types, most) in self._classes.items()
+        ):
+            first, last = max(oldest, first - SEARCHED_ROWS), first
+            types_here = trace.columns(first, last, names=("type",))["type"]
+            for name, (_types, most) in self._classes.items():
+                if len(found[name]) < most:
+                    found[name] = (
+                        (first + np.flatnonzero(np.isin(types_here, codes[name]))).tolist() + found[name]
+                    )[-most:]
+            yield None
+        for name, seqs in found.items():
+            self._lists[name] = yield from rows_at(trace, seqs)
+
+
+KEPT = 4
+"""Rows kept of each type and reason, so the last four transitions of a machine are among them."""
+
+UNSAID = NULL - 1
+"""A number that no row has, for a name that is not in the trace."""
+
+_COLUMNS = ("type", "subscription", "client", "topic", "reason")
+
+
+def latest(session: Session, group: str, client: str, stream: str, after: int) -> Work:
+    """Find the latest rows from `after` on.
+
+    Returns `{group, client, stream, branch, seq, rows}`, with `rows` ascending. `seq` is where to continue. A
+    client's leases and reports about streams are separated into this stream's and any other's.
+
+    They are the transitions of each state machine, and the messages between the layers. Rules: a page that
+    asks again sends the first row to search from, so that a long run is searched once.
+    """
+    world = session.world
+    numbers = [
+        UNSAID if number is None else number
+        for number in (world.trace.number(name) for name in (group, client, stream))
+    ]
+    found: dict[tuple[int, int, bool], list[int]] = {}
+    for begin in range(max(0, after), world.seq, PIECE_ROWS):
+        columns = world.trace.columns(begin, min(world.seq, begin + PIECE_ROWS), names=_COLUMNS)
+        here = columns["topic"] == numbers[2]
+        places = np.flatnonzero(_wanted(world.protocol.live.messages, columns, numbers, here))
+        for place, code, reason, of_it in zip(
+            places.tolist(),
+            columns["type"][places].tolist(),
+            columns["reason"][places].tolist(),
+            here[places].tolist(),
+            strict=True,
+        ):
+            kept = found.setdefault((code, reason, of_it), [])
+            kept.append(begin + place)
+            del kept[:-KEPT]
+        yield None
+    rows = yield from rows_at(world.trace, sorted(seq for kept in found.values() for seq in kept))
+    return {
+        "group": group,
+        "client": client,
+        "stream": stream,
+        "branch": world.branch,
+        "seq": world.seq,
+        "rows": rows,
+    }
+
+
+def _wanted(
+    messages: Messages, columns: dict[str, np.ndarray], numbers: list[int], here: np.ndarray
+) -> np.ndarray:
+    """Which rows are about the group and client with these numbers, the stream `here`, or the leader."""
+
+    def of(types: tuple[str, ...]) -> np.ndarray:
+        return np.isin(columns["type"], [CODE[name] for name in types])
+
+    shared = columns["subscription"] == numbers[0]
+    of_client = columns["client"] == numbers[1]
+    return (
+        (shared & of_client & of(messages.of_client))
+        | (of_client & of(messages.of_connection))
+        | (shared & here & of(messages.of_stream))
+        | (shared & of(messages.of_leader))
+    )
+
+
+# --- thins a frame that would be too long, in steps: less detail on everything instead of none on most
+#
+# Rules: level 0 keeps everything. With each further level the changes of clusters, and of the streams and
+# sessions of groups, are sent half as often, in turns. New ones are sent in part now and the rest later, in
+# order. From level 2 on a quarter of every list is kept. Totals are kept, so a page can show how much is
+# left out, and `sampled` marks the frame.
+
+
+DEEPEST = 5
+"""The highest level.
+
+Lists are nearly empty, and one of sixteen clusters is sent at a time, so the rest fits.
+"""
+
+LONGEST_LIST = 2560
+"""Items of a list at level 0, above every bound of the view's lists. At level 1 the bound is 640."""
+
+
+def most_at(level: int) -> int:
+    """How many items of a list a level keeps."""
+    return LONGEST_LIST >> (2 * level)
+
+
+def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: int) -> dict[str, Any]:
+    """The view with only each 2^level-th cluster and its forecasts updated.
+
+    The others stay as shown before; their changes are sent later. The same holds for streams and sessions of
+    groups.
+    """
+    every = 1 << level
+
+    def turns(after: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+        fresh, found = most_at(level), {}
+        for place, (name, one) in enumerate(after.items()):
+            if name in shown:
+                found[name] = shown[name] if (place + number) % every else one
+            elif fresh:
+                found[name] = one
+                fresh -= 1
+            else:
+                break
+        return found
+
+    thinned = {
+        **view,
+        "clusters": turns(view["clusters"], before["clusters"]),
+        "forecast": before["forecast"] if number % every else view["forecast"],
+    }
+    if "groups" not in view:
+        return thinned
+    groups = {
+        name: _group(group, before["groups"].get(name), turns) for name, group in view["groups"].items()
+    }
+    return {
+        **thinned,
+        "groups": groups,
+        "streams": turns(view["streams"], before["streams"]),
+        "sessions": turns(view["sessions"], before["sessions"]),
+    }
+
+
+def _group(
+    group: dict[str, Any], before: dict[str, Any] | None, turns: Callable[[dict, dict], dict]
+) -> dict[str, Any]:
+    if before is None:
+        return group
+    leaders = {
+        number: {**leader, "streams": turns(leader["streams"], before["leaders"][number]["streams"])}
+        if number in before["leaders"]
+        else leader
+        for number, leader in group["leaders"].items()
+    }
+    return {**group, "streams": turns(group["streams"], before["streams"]), "leaders": leaders}
+
+
+def evenly(items: list[Any], most: int) -> list[Any]:
+    """At most `most` of the items (one at least), evenly spaced."""
+    most = max(1, most)
+    return items if len(items) <= most else [items[place * len(items) // most] for place in range(most)]
+
+
+def newest(items: list[Any], most: int) -> list[Any]:
+    return items[-most:] if most else []
+
+
+def newest_cells(block: dict[str, Any], most: int) -> dict[str, Any]:
+    """The block of `World.cells` without its older cells."""
+    dropped = max(0, len(block["kind"]) - most)
+    if not dropped:
+        return block
+    columns = {name: block[name][dropped:] for name in ("kind", "producer", "number", "size", "snapshot")}
+    return {**block, **columns, "first": block["first"] + dropped}
+
+
+def thin_view(view: dict[str, Any], level: int) -> dict[str, Any]:
+    """The view with shorter lists.
+
+    They are ranges, messages delivered but not acked, ledgers, cached snapshots, violations and failovers.
+    """
+    most = most_at(level)
+    clusters = {
+        name: {**cluster, "topics": {key: _topic(topic, most) for key, topic in cluster["topics"].items()}}
+        for name, cluster in view["clusters"].items()
+    }
+    return {
+        **view,
+        "clusters": clusters,
+        "violations": view["violations"][:most],
+        "failovers": newest(view["failovers"], most),
+    }
+
+
+def _topic(topic: dict[str, Any], most: int) -> dict[str, Any]:
+    subscriptions = {
+        name: _subscription(subscription, most) for name, subscription in topic["subscriptions"].items()
+    }
+    return {**topic, "ledgers": newest(topic["ledgers"], most), "subscriptions": subscriptions}
+
+
+def _subscription(subscription: dict[str, Any], most: int) -> dict[str, Any]:
+    consumers = {
+        name: {**consumer, "unacked": consumer["unacked"][:most]}
+        for name, consumer in subscription["consumers"].items()
+    }
+    return {
+        **subscription,
+        "ranges": subscription["ranges"][:most],
+        "cache": newest(subscription["cache"], most),
+        "consumers": consumers,
+    }
+
 
 MOVING_THINGS = 500
 """Messages and markers in flight in one frame, which is as many as a screen can show."""
@@ -39,7 +341,7 @@ CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 FORECASTS_SENT = 800
 """Points of the risk curve in a snapshot frame, which is as many as a page holds.
 
-A page requests older points separately (`visualizer/questions/curve_window.py`).
+A page requests older points separately (`visualizer/questions/curve.py`).
 """
 
 
@@ -142,7 +444,7 @@ class FrameMaker:
 
         That is a snapshot frame, or one turn of the thinned view for each cluster.
         """
-        return self._left_out or (self._level > 0 and self._repeats < 1 << thinning.DEEPEST)
+        return self._left_out or (self._level > 0 and self._repeats < 1 << DEEPEST)
 
     def busy(self, playing: Playing) -> Frame | None:
         """A frame that changes nothing but shows what the lab is doing.
@@ -245,25 +547,19 @@ class FrameMaker:
         points = self.curves.between(self._shown_us, head["at_us"])
         level = max(0, self._level - 1)
         while True:
-            most = thinning.most_at(level)
-            shown = (
-                thinning.in_turns(thinning.thin_view(view, level), self._view, level, self.number)
-                if level
-                else view
-            )
+            most = most_at(level)
+            shown = in_turns(thin_view(view, level), self._view, level, self.number) if level else view
             changed, whole = changes(self._view, shown)
             points_here, from_us = self._newest_points(points, most, head["at_us"])
-            brought = thinning.newest(rows, most)
+            brought = newest(rows, most)
             brought_from = (
                 rows_from if len(brought) == len(rows) else brought[0]["seq"] if brought else head["seq"]
             )
             content = {
                 "changes": changed,
                 "whole": whole,
-                "cells": {
-                    where: _packed_cells(thinning.newest_cells(block, most)) for where, block in cells.items()
-                },
-                **_flying(thinning.evenly(flights, most), totals),
+                "cells": {where: _packed_cells(newest_cells(block, most)) for where, block in cells.items()},
+                **_flying(evenly(flights, most), totals),
                 "rows": table(brought),
                 "rows_from": brought_from,
                 "kept": table([row for row in kept if row["seq"] < brought_from]),
@@ -272,7 +568,7 @@ class FrameMaker:
                 "sampled": sampled or level > 0,
             }
             text = encode({**head, **content})
-            if level == thinning.DEEPEST or len(text.encode()) <= FRAME_BYTES:
+            if level == DEEPEST or len(text.encode()) <= FRAME_BYTES:
                 self._level = level
                 self._left_out |= (
                     sampled
@@ -285,7 +581,7 @@ class FrameMaker:
 
     def _newest_points(self, points: list[Point], most: int, at_us: int) -> tuple[list[Point], int]:
         """At most so many points of the risk curve, and the instant after which none is missing."""
-        shown = thinning.newest(points, most)
+        shown = newest(points, most)
         if len(shown) == len(points):
             return shown, self._shown_us
         return shown, shown[0][0] if shown else at_us

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
@@ -11,7 +11,9 @@ from simulator.scenarios.editing import written_options
 from simulator.scenarios.settings import profile_of
 from visualizer.labs.definitions import read_scenario
 from visualizer.live.wire import WIRE_VERSION
-from visualizer.models import Lab
+
+if TYPE_CHECKING:
+    from visualizer.models import Lab
 
 
 def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:

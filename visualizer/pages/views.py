@@ -19,10 +19,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from simulator import ScenarioError
 from visualizer.comparisons.pairs import run_named
-from visualizer.comparisons.rerun_names import RERUN
+from visualizer.comparisons.running import RERUN
 from visualizer.labs.definitions import NewLab, copy_of, new_lab, read_scenario, run_again, variant_of
 from visualizer.labs.hub import current_hub
-from visualizer.live.origin import may_post
+from visualizer.live.sockets import may_post
 from visualizer.live.wire import LATEST_US, Refused, json_object, problems_counted
 from visualizer.models import Lab
 from visualizer.pages.my_labs import LABS_REQUESTED_MAX

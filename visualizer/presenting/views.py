@@ -6,6 +6,7 @@ owner's token of the lab, as every other control of it.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -13,20 +14,82 @@ from typing import Any
 import segno
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from visualizer.labs.clients import client
+from visualizer.labs.clients import client, client_key
 from visualizer.labs.hub import current_hub
-from visualizer.live.origin import is_own_origin
+from visualizer.live.sockets import is_own_origin
 from visualizer.live.wire import Refused
-from visualizer.models import Presentation
-from visualizer.pages.owner_posts import owned_lab, posted
-from visualizer.presenting.codes import CODE_LENGTH, code_of, spoken, wrong_codes
-from visualizer.presenting.rooms import close_presentation, find_lab, open_presentation
+from visualizer.models import Lab, Presentation
+from visualizer.pages.my_labs import owned_lab, posted
+from visualizer.presenting.codes import CODE_LENGTH, code_of, new_code, spoken, wrong_codes
 from visualizer.questions.questions import NO_STORE, status_of
+
+# --- opens, finds and closes presentations in the database, which every server process reads
+
+
+LIFETIME = timedelta(hours=8)
+"""How long a presentation stays open: a day of school. The presenter may end it at any time."""
+
+PRESENTATIONS = 1_000
+"""Open presentations of a site: a wrong code then finds one in 34,000 tries."""
+
+PRESENTATIONS_PER_CLIENT = 20
+"""Open presentations of one address: the classes of a school that are taught at once."""
+
+TRIES = 20
+"""Codes that are tried until a free one is found. With 1,000 of 34 million taken the first one is free."""
+
+
+def open_presentation(lab: Lab) -> Presentation:
+    """The open presentation of a lab, or a new one. Raises Refused when there are too many."""
+    Presentation.objects.filter(ends_at__lte=timezone.now()).delete()
+    for _ in range(TRIES):
+        found = Presentation.objects.filter(lab=lab).first()
+        if found is not None:
+            return found
+        _room_for_one_more()
+        try:
+            with transaction.atomic():
+                return Presentation.objects.create(
+                    code=new_code(), lab=lab, client=client_key(), ends_at=timezone.now() + LIFETIME
+                )
+        except IntegrityError:  # the code is taken, or the lab was presented meanwhile
+            continue
+    raise Refused("too-many", "No free room code was found.", "Try again.")
+
+
+def _room_for_one_more() -> None:
+    if Presentation.objects.count() >= PRESENTATIONS:
+        raise Refused(
+            "too-many",
+            f"{PRESENTATIONS:,} labs are presented on this site already.",
+            "Share the viewer's link instead, or try again later.",
+        )
+    own = client_key()
+    if own and Presentation.objects.filter(client=own).count() >= PRESENTATIONS_PER_CLIENT:
+        raise Refused(
+            "too-many",
+            f"{PRESENTATIONS_PER_CLIENT} labs are presented from your address already.",
+            "End one of these presentations, or share the viewer's link instead.",
+        )
+
+
+def find_lab(code: str) -> str | None:
+    """The id of the lab that is presented under a code; None for a wrong or an expired one."""
+    found = Presentation.objects.filter(code=code, ends_at__gt=timezone.now()).first()
+    return None if found is None else found.lab_id
+
+
+def close_presentation(lab: Lab) -> None:
+    """End the lab's presentation, if there is one."""
+    Presentation.objects.filter(lab=lab).delete()
+
 
 QUIET_MODULES = 4
 """Width of the white border: the four modules of ISO 18004, so that phones find the code on a dark page."""

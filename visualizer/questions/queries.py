@@ -9,24 +9,61 @@ may be requested. An internal error in an answer ends only that answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simulator import ENGINE_VERSION, NotOffered
+from simulator import ENGINE_VERSION, AdminError, NotOffered
 from simulator.headless import meta_of_trace
-from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
-from visualizer.live.latest import latest
+from visualizer.live.frames import latest
 from visualizer.live.wire import Refused, encode
 from visualizer.questions import stories
 from visualizer.questions.arguments import check_arguments
-from visualizer.questions.cone import cone
-from visualizer.questions.curve_window import curve
-from visualizer.questions.events import events
-from visualizer.questions.node_messages import node_messages
-from visualizer.questions.passages import landmarks, passages
-from visualizer.questions.reading import SEARCHED_ROWS, causes_of, rows_at
+from visualizer.questions.curve import curve
+from visualizer.questions.rows import (
+    SEARCHED_ROWS,
+    causes_of,
+    cone,
+    events,
+    landmarks,
+    node_messages,
+    passages,
+    rows_at,
+)
 from visualizer.questions.tiles import absent_tile, tile
 from visualizer.questions.tours import tour
+
+if TYPE_CHECKING:
+    from visualizer.labs.session import Session
+
+
+Question = tuple[str, str, str]
+"""A request: (tool, cluster, topic)."""
+
+
+class Printouts:
+    """Answers at the current instant.
+
+    Many viewers request the same output. Rules: an answer belongs to one instant of one branch. When the
+    world has moved all are dropped, so at most one per tool, cluster and topic is held.
+    """
+
+    def __init__(self) -> None:
+        self._instant: tuple[int, int, int] | None = None
+        self._answers: dict[Question, dict[str, Any]] = {}
+
+    def ask(self, world: Any, question: Question) -> Work:
+        """The answer of `World.admin`, computed in slices when it is not kept. Raises Refused."""
+        instant = (world.branch, world.seq, world.now_us)
+        if instant != self._instant:
+            self._instant, self._answers = instant, {}
+        if question not in self._answers:
+            try:
+                answer = yield from world.begin_admin(*question)
+            except AdminError as error:
+                raise Refused("not-found", str(error), error.hint) from None
+            self._answers[question] = answer
+        return self._answers[question]
+
 
 CAUSES_SHOWN = 200
 """Most links of a chain of causes. Longer ones end in `more`."""

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator.story import StoryCase, bursts_of
 from simulator.what_if import answer
-from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import FIGURES as RISKS
+
+if TYPE_CHECKING:
+    from visualizer.labs.session import Session
 
 RECORDED_ONLY = "This run was recorded on real brokers: it cannot be run again with a change."
 """Why a recorded run has no forecast and no what-if."""

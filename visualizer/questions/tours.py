@@ -6,12 +6,14 @@ the lab itself shows. The answers to its questions are included: they are no sec
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.definitions import builtin_scenario
-from visualizer.labs.session import Session
-from visualizer.labs.work import Work
 from visualizer.live.wire import Refused
+
+if TYPE_CHECKING:
+    from visualizer.labs.session import Session
+    from visualizer.labs.work import Work
 
 
 def _next(name: str) -> dict[str, Any] | None:

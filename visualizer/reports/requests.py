@@ -20,6 +20,7 @@ from visualizer.labs.hub import current_hub
 from visualizer.live.wire import LATEST_US, Refused
 from visualizer.models import Lab
 from visualizer.reports.models import Report
+from visualizer.tasks.files import Download
 from visualizer.tasks.models import WAITING, TaskState
 
 WAITING_MOST = 3
@@ -131,3 +132,22 @@ async def _finished_reruns(
 ) -> list[dict[str, Any]]:
     """The complete outcomes of what would have helped, if this process runs the lab; on its event loop."""
     return current_hub().finished_reruns(lab_id, commands, until_us)
+
+
+# --- the files of a finished report: their names and types
+
+
+DOWNLOADS = (
+    Download(
+        "html", "report.html", "text/html; charset=utf-8", "the whole report as one page that opens offline"
+    ),
+    Download("csv", "figures.csv", "text/csv; charset=utf-8", "every figure, one line a failover"),
+    Download(
+        "parquet",
+        "deliveries.parquet",
+        "application/vnd.apache.parquet",
+        "every delivery with its verdict and cause",
+    ),
+    Download("json", "report.json", "application/json", "everything the page was made from"),
+    Download("trace", "trace.parquet", "application/vnd.apache.parquet", "the run's trace, row by row"),
+)

@@ -17,16 +17,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from visualizer.experiments.models import Experiment
 from visualizer.labs.definitions import read_scenario, run_again
-from visualizer.live.origin import may_post
+from visualizer.live.sockets import may_post
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import NO_STORE, refusal
-from visualizer.reports.files import DOWNLOADS
 from visualizer.reports.models import Report
-from visualizer.reports.requests import ask_for_recount, ask_for_report, check_owner
+from visualizer.reports.requests import DOWNLOADS, ask_for_recount, ask_for_report, check_owner
 from visualizer.tasks.files import download_of, page_of
-from visualizer.tasks.posts import posts
+from visualizer.tasks.owned import posts
 from visualizer.tasks.waiting import common_status, words_of_steps
 
 HEADLINE_FIGURES = ("duplicates", "redeliveries", "stranded", "lost")

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.headless import trace_files
 from visualizer.labs.hub import current_hub
-from visualizer.live.origin import may_post
+from visualizer.live.sockets import may_post
 from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
 from visualizer.pages.views import foreign_origin, problems_of

@@ -16,7 +16,7 @@ from django_tasks_db.management.commands import db_worker
 
 from labsite.experiment_task import ENGINE_QUEUE
 from labsite.warm_up import warm_up
-from visualizer.labs.trouble import is_trouble
+from visualizer.labs.saving import is_trouble
 
 log = logging.getLogger("labsite.reports")
 

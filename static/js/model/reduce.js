@@ -27,7 +27,7 @@ export function placeOf(seen, frame) {
 }
 
 /**
- * Applies the changes of a frame to the view of the frame before (`visualizer/live/changes.py` computes them).
+ * Applies the changes of a frame to the view of the frame before (`visualizer/live/frames.py` computes them).
  * Unchanged objects are shared with the previous view. No object is modified.
  */
 
