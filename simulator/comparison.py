@@ -1,7 +1,7 @@
 """Runs side by side: one run under every strategy, or a run on real brokers and its simulated twin.
 
 Rules: seed, publishes, faults and moves are the same in all columns. A strategy changes the options of
-subscriptions and nothing else (`scenarios/strategies.py`). Page, command line and report use the same
+subscriptions and nothing else (`scenarios/canonical.py`). Page, command line and report use the same
 functions, so their figures agree. Each run is a world of its own.
 """
 
@@ -14,20 +14,21 @@ from typing import Any
 from simulator import recordings
 from simulator.differences import differences
 from simulator.protocols.manifest import RunComparison
-from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.changes import Variant, ordered
-from simulator.scenarios.model import Scenario
-from simulator.scenarios.rule_files import BUILT_IN, loaded_rules
-from simulator.scenarios.settings import OPTIONS, RULE
-from simulator.scenarios.strategies import (
+from simulator.scenarios.canonical import (
     STRATEGIES,
     STRATEGY_NAMES,
     Strategy,
+    Variant,
+    canonical_text,
     obeyed,
+    ordered,
     strategy_named,
     under,
     with_strategy,
 )
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.rule_files import BUILT_IN, loaded_rules
+from simulator.scenarios.settings import OPTIONS, RULE
 from simulator.world import World
 
 __all__ = [

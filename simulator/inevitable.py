@@ -18,11 +18,11 @@ from simulator.instants import RunFailed
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
 from simulator.runs import Runs, Slices, finished
-from simulator.scenarios.changes import CommandLog, Variant
-from simulator.scenarios.draw_commands import ARRIVALS, POISSON, SPREAD_MAX_MILLIONTHS
+from simulator.scenarios.canonical import CommandLog, Variant
 from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.shared_commands import ARRIVALS, POISSON, SPREAD_MAX_MILLIONTHS
+from simulator.scenarios.tree import Wrong
 from simulator.system.measured import Failure
 from simulator.world import World
 

@@ -13,7 +13,7 @@ from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.tree import ScenarioError
 from simulator.trace.recorded_files import (
     COMPARED,
     FOLDERS,

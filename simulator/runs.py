@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from simulator.scenarios.changes import Variant
+from simulator.scenarios.canonical import Variant
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_commands
 from simulator.world import ROWS_MAX, World

@@ -14,8 +14,8 @@ from typing import Any
 
 from simulator.protocols.table import protocol_of
 from simulator.protocols.terms import SHARED_TERMS, TermSection
-from simulator.scenarios.changes import Variant
-from simulator.scenarios.expectations import value_at
+from simulator.scenarios.canonical import Variant
+from simulator.scenarios.loader import value_at
 from simulator.scenarios.model import Scenario, Tour, TourCondition, TourStep
 from simulator.scenarios.names import MESSAGE
 from simulator.scenarios.settings import SETTINGS

@@ -2,7 +2,7 @@
 
 Rules: the first variant is the run as it was; the others are described by their differences to it. `answer`
 is the whole result for page and report: a report of a lab takes the outcomes that the page has already. Each
-protocol declares what is changed and compared (`changes.py` and `compared.py` in its folder). Only a setting
+protocol declares what is changed and compared (`changes.py` and `changes.py` in its folder). Only a setting
 that an operator could have changed before the run is recommended, and only when every variant has run.
 """
 
@@ -13,8 +13,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from simulator.protocols.table import protocol_of
-from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.changes import NO_SETTING, CommandLog, Variant
+from simulator.scenarios.canonical import NO_SETTING, CommandLog, Variant, canonical_text
 from simulator.scenarios.model import Scenario
 from simulator.system.measured import price_of, price_words
 from simulator.world import World

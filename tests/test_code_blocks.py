@@ -27,7 +27,7 @@ from script.support.processes import Supervisor
 from script.support.temporary_site import Site, temporary_site
 from simulator import World
 from simulator.experiments import read_experiment
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.tree import ScenarioError
 from simulator.trace.recorded_files import BUILT_IN, Folders, RecordedFile
 from spark_reports.audit.mapping import mapping_of
 from spark_reports.cli import parser as report_arguments

@@ -11,7 +11,7 @@ import pytest
 
 from simulator.protocols.declared import DECLARED
 from simulator.protocols.table import PROTOCOLS
-from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.shape import PROTOCOL_OF
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("simulator", "spark_reports")
@@ -80,7 +80,7 @@ def test_the_search_for_protocols_finds_imports_names_and_strings() -> None:
     for text in (
         "from simulator.protocols.pulsar import admin",
         "import simulator.protocols.emqx.system",
-        "from simulator.scenarios.families import PULSAR",
+        "from simulator.scenarios.shape import PULSAR",
         "class PulsarView: pass",
         "def of_emqx(): pass",
         "kind = 'tenant-migration'",

@@ -36,7 +36,7 @@ from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.problems import Problem, ScenarioError, suggestion
+from simulator.scenarios.tree import Problem, ScenarioError, suggestion
 
 EXIT_FINE, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 

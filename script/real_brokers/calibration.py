@@ -25,10 +25,10 @@ from script.real_brokers.plan import DRIFT
 from script.real_brokers.recording import read_recording
 from script.real_brokers.times_of_run import MEASURED, Samples, drift_us, fitted, groups_us
 from script.support.processes import say
-from simulator.scenarios.compound import KINDS
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Distribution
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.reader import KINDS
+from simulator.scenarios.tree import ScenarioError
 
 FORMAT = 1
 FILE_BYTES_MOST = 1_000_000

@@ -18,7 +18,7 @@ from script.real_brokers.live_run import DOWN, KILLED, RUNNING, STOPPED, WAIT_S,
 from script.real_brokers.plan import US_NS, commands_in_order, processing_us
 from script.real_brokers.process import Event, ProcessError
 from script.real_brokers.rig import Stopping
-from simulator.protocols.pulsar.failover.course import AUTO, CRASH
+from simulator.protocols.pulsar.failover.failover import AUTO, CRASH
 from simulator.scenarios.model import CommandSpec, Distribution
 from simulator.scenarios.names import parse_link
 

@@ -15,7 +15,7 @@ from script.real_brokers.cluster import HOST
 from script.real_brokers.live_run import KILLED, RUNNING, STOPPED, WAIT_S, Client, Run
 from script.real_brokers.plan import US_NS
 from script.real_brokers.process import Event
-from simulator.protocols.pulsar.failover.course import (
+from simulator.protocols.pulsar.failover.failover import (
     AUTO,
     CRASH,
     DRAIN_POLL_US,

@@ -16,9 +16,8 @@ from script.real_brokers.install import newest_with, options_of
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios import shape
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.problems import Problem
 from simulator.scenarios.settings import OPTIONS
-from simulator.scenarios.tree import Node, read_tree
+from simulator.scenarios.tree import Node, Problem, read_tree
 
 # --- the comparison jobs: the scenario files in `jobs/`, by name
 #

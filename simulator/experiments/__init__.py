@@ -15,9 +15,8 @@ from simulator.experiments.cost import (
     period_says,
     reduced,
 )
-from simulator.experiments.experiment import Axis, Experiment, Point, Wanted
+from simulator.experiments.experiment import RUNS_MAX, Axis, Experiment, Point, Wanted
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
-from simulator.experiments.parts import RUNS_MAX
 from simulator.experiments.phase import first_fault, first_fault_us, happening
 from simulator.experiments.points import has_phases
 from simulator.experiments.runs import (

@@ -6,18 +6,268 @@ with every seed and every phase. Point, seed and phase determine a run completel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
+from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.rule_files import loaded_rules
 from simulator.scenarios.settings import RULE, own_rule
+from simulator.scenarios.tree import Node, Problem, Problems, ScenarioError, Suggestion, Wrong, suggestion
+from simulator.scenarios.units import MILLIONTHS, parse_duration, parse_share
 from simulator.system.measured import Measure
+
+Value = TypeVar("Value")
+
+
+class Fields:
+    """The reading of one file: `problems` grows until `stop_if_any` raises them together."""
+
+    def __init__(self, root: Node, text: str, problems: Iterable[Problem] = ()) -> None:
+        self._lines, self._source = text.splitlines(), root.source
+        self.problems = Problems(problems)
+        if not isinstance(root.value, dict):
+            raise ScenarioError([root.problem("", "an experiment is a mapping", "begin with `format: 1`")])
+
+    def stop_if_any(self) -> None:
+        """Raise ScenarioError with all problems so far, in the order of the file."""
+        if self.problems:
+            in_order = Problems(sorted(self.problems, key=self._place))
+            in_order.more = self.problems.more
+            raise ScenarioError(in_order)
+
+    def _place(self, problem: Problem) -> tuple[bool, int, int]:
+        """Where a problem is; problems of another file come last."""
+        return problem.source != self._source, problem.line or 0, problem.column or 0
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Add problems that have their places."""
+        self.problems.extend(problems)
+
+    def has_problem_at(self, path: str) -> bool:
+        """Whether a problem of this path, or of a path in it, was added."""
+        return any(one.path == path or one.path.startswith(f"{path}.") for one in self.problems)
+
+    def placed_in_block(self, root: Node, problem: Problem) -> Problem:
+        """A problem of a scenario that is a literal block (`scenario: |`), with its place in this file."""
+        source, _, name = problem.source.partition(".")
+        node = root.value[SCENARIO]
+        node = node.value.get(name) if isinstance(node.value, dict) else node
+        if source != SCENARIO or problem.line is None or node is None:
+            return problem
+        head = self._lines[node.line - 1].split("#")[0].rstrip()
+        if not head.endswith(("|", "|-", "|+")):
+            return problem
+        written = self._lines[node.line]
+        indent = len(written) - len(written.lstrip())
+        line, column = node.line + problem.line, (problem.column or 1) + indent
+        return replace(problem, source=node.source, line=line, column=column)
+
+    def add(self, node: Node, path: str, what: str, right: str | Suggestion) -> None:
+        """Add a problem at a node."""
+        self.problems.append(node.problem(path, what, str(right)))
+
+    def fail(self, parent: Node, key: str, what: str, right: str | Suggestion, above: str = "") -> None:
+        """Add a problem at a member, or at its mapping where it is missing."""
+        node = parent.value.get(key)
+        self.add(node or parent, f"{above}.{key}" if above else key, what, right)
+
+    def known(self, node: Node, above: str, keys: Sequence[str]) -> None:
+        """Add a problem for each unknown key."""
+        for key, member in node.value.items():
+            if key not in keys:
+                path = f"{above}.{key}" if above else key
+                problem = member.problem(path, "unknown key", str(suggestion(key, keys)), at_key=True)
+                self.problems.append(problem)
+
+    def member(self, node: Node, key: str, kind: type | None) -> Node | None:
+        """A member of this kind, None where it is absent or null."""
+        found = node.value.get(key)
+        if found is None or found.value is None:
+            return None
+        if kind is not None and not isinstance(found.value, kind):
+            self.add(found, key, "is not a mapping", f"write {key}: {{name: value}}")
+            return None
+        return found
+
+    def value(self, node: Node, key: str, otherwise: Any) -> Any:
+        """The plain value of a member."""
+        found = node.value.get(key)
+        return otherwise if found is None or found.value is None else found.plain()
+
+    def text(self, node: Node, key: str, otherwise: str, above: str = "") -> str:
+        """The text of a member."""
+        found = node.value.get(key)
+        if found is None:
+            return otherwise
+        if isinstance(found.value, str):
+            return found.value
+        self.fail(node, key, "is not text", "write it in quotes", above)
+        return otherwise
+
+    def read(
+        self, node: Node, key: str, parse: Callable[[object], Value], otherwise: Value, above: str = ""
+    ) -> Value:
+        """A member read by a parser that raises `Wrong`."""
+        found = node.value.get(key)
+        if found is None or found.value is None:
+            return otherwise
+        try:
+            return parse(found.value)
+        except Wrong as wrong:
+            self.fail(node, key, wrong.what, wrong.right, above)
+            return otherwise
+
+
+# --- the parts of an experiment's file, read one by one: grid, seeds, phases, wanted bound, limits
+
+
+RUNS_MAX = 10_000
+"""The most runs of an experiment whose file does not raise the limit: minutes on two cores."""
+RAISED_RUNS_MAX = 10_000_000
+"""The highest limit that a file may set: a day on a hundred cores."""
+SEEDS_MAX = 100_000
+"""The most seeds: many times what a 99th percentile needs."""
+PHASES_MAX = 10_000
+"""The most phases: at this number, those of a one-second period are 100 us apart."""
+
+ENDS = ("larger", "smaller")
+OWN_KEYS = {"seed": "seeds", "until": "until", "scenario": "scenario"}
+"""Paths of the scenario for which an experiment has a key of its own."""
+
+
+def axes(fields: Fields, root: Node) -> tuple[Axis, ...]:
+    """The axes of the grid, in the order of the file."""
+    grid = fields.member(root, "grid", dict)
+    found = []
+    for path, node in (grid.value if grid is not None else {}).items():
+        name = f"grid.{path}"
+        if path in OWN_KEYS:
+            fields.add(node, name, "is no axis of a grid", f"write `{OWN_KEYS[path]}:` outside of the grid")
+            continue
+        values = node.value if isinstance(node.value, list) else []
+        if not values or any(isinstance(one.value, (dict, list)) for one in values):
+            fields.add(node, name, "is not a list of values", "write a list, such as [250, 500, 1000]")
+            continue
+        written = [_with_digest(path, written_value(one)) for one in values]
+        for value, one in zip(written, values, strict=True):
+            if written.index(value) < values.index(one):
+                fields.add(one, name, f"{value} is given twice", "keep one of them")
+        found.append(Axis(path, tuple(written)))
+    return tuple(found)
+
+
+def _with_digest(path: str, value: str) -> str:
+    """A value as it is run: the rule of a file of one's own is named with the digest of its text."""
+    found = loaded_rules() if path == f"options.{RULE}" else None
+    return found.value if found is not None and value == found.name else value
+
+
+def written_value(node: Node) -> str:
+    """A value as it is written in the file."""
+    return node.text if node.text is not None else str(node.value)
+
+
+def seeds(fields: Fields, root: Node) -> tuple[int, ...]:
+    """The seeds: 1 to a number, or a list."""
+    value = fields.value(root, "seeds", 1)
+    right = f"write a number of seeds, 1 to {SEEDS_MAX:,}, or a list of seeds"
+    if type(value) is int and 1 <= value <= SEEDS_MAX:
+        return tuple(range(1, value + 1))
+    if isinstance(value, list) and 1 <= len(value) <= SEEDS_MAX:
+        if all(type(one) is int and 0 <= one <= LARGEST_INTEGER for one in value):
+            if len(dict.fromkeys(value)) == len(value):
+                return tuple(value)
+            right = "give each seed once"
+    fields.fail(root, "seeds", "are not seeds", right)
+    return (1,)
+
+
+def phases(fields: Fields, root: Node) -> tuple[int | None, bool, bool]:
+    """The number of phases, None where the file gives none; whether they are drawn; whether by seed."""
+    node = fields.member(root, "phases", None)
+    if node is None:
+        return None, False, False
+    value: Any = node.plain()
+    if value == BY_SEED:
+        return 1, False, True
+    drawn = isinstance(value, dict) and list(value) == ["drawn"]
+    count = value["drawn"] if drawn else value
+    if type(count) is int and 1 <= count <= PHASES_MAX:
+        return count, drawn, False
+    right = f"write a number, 1 to {PHASES_MAX:,}, {{drawn: 20}} for random phases, or {BY_SEED}"
+    fields.fail(root, "phases", "is not a number of phases", right)
+    return 1, False, False
+
+
+def wanted(fields: Fields, root: Node) -> Wanted | None:
+    """The bound that a setting has to meet; `at_most` is a number, or a duration for a measure of time."""
+    node = fields.member(root, "wanted", dict)
+    if node is None:
+        return None
+    fields.known(node, "wanted", ("measure", "at_most", "share", "confidence"))
+    at_most = fields.value(node, "at_most", None)
+    if isinstance(at_most, str):
+        at_most = fields.read(node, "at_most", parse_duration, 0, "wanted")
+    elif type(at_most) is not int or not 0 <= at_most <= LARGEST_INTEGER:
+        right = "write the largest acceptable value, such as 50, or 2s for a measure of time"
+        fields.fail(node, "at_most", "is not a whole number or a duration", right, "wanted")
+        at_most = 0
+    shares = {}
+    for key, otherwise in (("share", "99%"), ("confidence", "95%")):
+        shares[key] = fields.read(node, key, parse_share, parse_share(otherwise), "wanted")
+        if not 0 < shares[key] < MILLIONTHS:
+            right = f"write a share such as {otherwise}"
+            fields.fail(node, key, "is not between 0% and 100%", right, "wanted")
+    return Wanted(fields.text(node, "measure", "", "wanted"), at_most, shares["share"], shares["confidence"])
+
+
+def measures(fields: Fields, root: Node) -> tuple[str, ...]:
+    """The names of the measures that the experiment needs; none: all."""
+    node = root.value.get("measures")
+    if node is None or node.value is None:
+        return ()
+    names = node.plain()
+    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    fields.add(node, "measures", "is not a list of measures", "write a list, such as [duplicates, outage_us]")
+    return ()
+
+
+def cheaper(fields: Fields, root: Node) -> tuple[tuple[str, str], ...]:
+    """By path of the grid, whether its larger or its smaller values are cheaper."""
+    node, grid = fields.member(root, "cheaper", dict), fields.member(root, "grid", dict)
+    if node is None:
+        return ()
+    paths = list(grid.value) if grid is not None else []
+    for path, end in node.value.items():
+        if path not in paths:
+            fields.add(end, f"cheaper.{path}", "is no path of the grid", suggestion(path, paths))
+        elif end.value not in ENDS:
+            fields.add(end, f"cheaper.{path}", "is not a direction", "write larger or smaller")
+    return tuple((path, str(end.value)) for path, end in node.value.items())
+
+
+def runs_max(fields: Fields, root: Node) -> int:
+    """The most runs of this experiment."""
+    limits = fields.member(root, "limits", dict)
+    if limits is None:
+        return RUNS_MAX
+    fields.known(limits, "limits", ("runs",))
+    most = fields.value(limits, "runs", RUNS_MAX)
+    if type(most) is int and 1 <= most <= RAISED_RUNS_MAX:
+        return most
+    fields.fail(
+        limits, "runs", "is not a limit", f"write a number of runs, 1 to {RAISED_RUNS_MAX:,}", "limits"
+    )
+    return RAISED_RUNS_MAX
+
 
 BY_SEED = "by-seed"
 """The value of `phases` that gives each seed a phase of its own."""

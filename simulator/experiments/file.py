@@ -9,14 +9,22 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from simulator.experiments.experiment import SCENARIO, Axis, Experiment
-from simulator.experiments.fields import Fields
-from simulator.experiments.parts import axes, cheaper, measures, phases, runs_max, seeds, wanted
+from simulator.experiments.experiment import (
+    SCENARIO,
+    Axis,
+    Experiment,
+    Fields,
+    axes,
+    cheaper,
+    measures,
+    phases,
+    runs_max,
+    seeds,
+    wanted,
+)
 from simulator.experiments.points import Points, settled_phases
 from simulator.scenarios.builtin import builtin_text, scenario_names
-from simulator.scenarios.problems import ScenarioError, suggestion
-from simulator.scenarios.text_files import read_text_file
-from simulator.scenarios.tree import Node, read_tree
+from simulator.scenarios.tree import Node, ScenarioError, read_text_file, read_tree, suggestion
 from simulator.scenarios.units import parse_duration
 
 FORMAT = 1

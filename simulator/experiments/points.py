@@ -6,14 +6,11 @@ is reported once, at the value of the grid that causes it.
 
 from __future__ import annotations
 
-from simulator.experiments.experiment import Experiment, Point
-from simulator.experiments.fields import Fields
-from simulator.experiments.parts import written_value
+from simulator.experiments.experiment import Experiment, Fields, Point, written_value
 from simulator.experiments.phase import first_fault_us
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.problems import Problem, ScenarioError, suggestion
-from simulator.scenarios.tree import Node
+from simulator.scenarios.tree import Node, Problem, ScenarioError, suggestion
 
 PHASES = 20
 """Phases of an experiment that gives none: with a single instant the result would depend on it."""

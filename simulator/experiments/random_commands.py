@@ -6,14 +6,43 @@ kind that the scenario has no name for gives no command.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from simulator.experiments.draws import Draws
+from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
-from simulator.scenarios.command import Command
 from simulator.scenarios.command_table import COMMANDS
-from simulator.scenarios.key import Key, belongs
+from simulator.scenarios.declarations import Command, Key, belongs
 from simulator.scenarios.model import Scenario
+
+Item = TypeVar("Item")
+
+
+class Draws:
+    """The choices of one thing, such as a command; `name` says which, so that other things keep theirs."""
+
+    def __init__(self, seed: int, name: str) -> None:
+        self._key = stream_key(seed, name)
+        self._count = 0
+
+    def below(self, end: int) -> int:
+        """A number from 0 to `end` - 1."""
+        self._count += 1
+        return draw(self._key, self._count) % end
+
+    def percent(self, share: int) -> bool:
+        """True in `share` of a hundred draws."""
+        return self.below(100) < share
+
+    def choice(self, items: Sequence[Item]) -> Item:
+        """One of the items."""
+        return items[self.below(len(items))]
+
+    def sample(self, items: Sequence[Item], count: int) -> list[Item]:
+        """Some of the items, each at most once."""
+        left = list(items)
+        return [left.pop(self.below(len(left))) for _ in range(count)]
+
 
 DURATIONS = ("1ms", "20ms", "150ms", "300ms", "1s", "4s")
 OPTIONAL_PERCENT = 40

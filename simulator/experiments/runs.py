@@ -20,9 +20,9 @@ from simulator.experiments.phase import first_fault_us, moved, moved_without_tex
 from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of
 from simulator.runs import Runs, finished
-from simulator.scenarios.changes import Variant
+from simulator.scenarios.canonical import Variant
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.tree import ScenarioError
 from simulator.world import World
 
 FINISHED, FAILED = "finished", "failed"

@@ -14,18 +14,17 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-from simulator.experiments.draws import Draws
-from simulator.experiments.random_commands import random_command
+from simulator.experiments.random_commands import Draws, random_command
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.commands import normalise_command
-from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.problems import ScenarioError
 from simulator.scenarios.rule_files import BUILT_IN, RuleError
 from simulator.scenarios.settings import OPTIONS, RULE
+from simulator.scenarios.shape import PROTOCOL_OF
+from simulator.scenarios.tree import ScenarioError
 from simulator.world import World
 
 KEPT, BROKEN = "kept", "broken"

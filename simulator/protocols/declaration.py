@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.scenarios.check import Check
-from simulator.scenarios.command import Command
-from simulator.scenarios.key import Key, Section
+from simulator.scenarios.declarations import Check, Command, Key, Profile, Section, Setting, StrategyRules
 from simulator.scenarios.kinds import Kind
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.setting import Profile, Setting
-from simulator.scenarios.strategy import StrategyRules
 from simulator.trace.registry import COLUMNS, INTEGER, EventType, WordTable
 from simulator.trace.shared_events import SHARED_EVENTS
 

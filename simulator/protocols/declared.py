@@ -9,7 +9,7 @@ from simulator.protocols.declaration import Declared
 from simulator.protocols.emqx.scenario.declared import EMQX_DECLARED
 from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.pulsar.scenario.declared import PULSAR_DECLARED
-from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.protocols.pulsar.scenario.model import PULSAR
 
 DECLARED: dict[str, Declared] = {PULSAR: PULSAR_DECLARED, EMQX: EMQX_DECLARED}
 """The protocols in the order of their sections, settings and commands in documents.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.checks.check import Check
     from simulator.counting import CountedRun
     from simulator.protocols.terms import TermSection
-    from simulator.scenarios.changes import Change
+    from simulator.scenarios.canonical import Change
     from simulator.scenarios.model import Scenario
     from simulator.system.measured import Compared
     from simulator.system.system import System

@@ -5,13 +5,11 @@ Rules: all other code reads `model.py`. A `Scenario` is always complete and chec
 
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError, normalise_command
-from simulator.scenarios.expectations import broken_expectations
-from simulator.scenarios.known_names import KnownNames
-from simulator.scenarios.loader import load_scenario, load_scenario_text, parse_overrides
+from simulator.scenarios.loader import broken_expectations, load_scenario, load_scenario_text, parse_overrides
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import format_link, parse_link, parse_message, parse_position
-from simulator.scenarios.problems import Problem, Problems, ScenarioError, suggestion
-from simulator.scenarios.tree import Node, read_tree
+from simulator.scenarios.shape import KnownNames
+from simulator.scenarios.tree import Node, Problem, Problems, ScenarioError, read_tree, suggestion
 from simulator.scenarios.units import (
     format_duration,
     format_size,

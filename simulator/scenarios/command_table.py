@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.protocols.declared import DECLARED
-from simulator.scenarios.command import Command
-from simulator.scenarios.consequence import as_json
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, as_json
 
 COMMANDS: dict[str, Command] = {
     command.name: command for declared in DECLARED.values() for command in declared.commands

@@ -13,16 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.scenarios import units
-from simulator.scenarios.command import Command
 from simulator.scenarios.command_table import COMMANDS
-from simulator.scenarios.compound import KINDS, read_setting_value
-from simulator.scenarios.key import Key, belongs
+from simulator.scenarios.declarations import Command, Key, belongs
 from simulator.scenarios.kinds import BAD
-from simulator.scenarios.known_names import KnownNames
 from simulator.scenarios.model import Distribution, Scenario
-from simulator.scenarios.problems import suggestion
-from simulator.scenarios.reader import Reader
-from simulator.scenarios.tree import Node, node_of
+from simulator.scenarios.reader import KINDS, Reader, read_setting_value
+from simulator.scenarios.shape import KnownNames
+from simulator.scenarios.tree import Node, node_of, suggestion
 
 __all__ = ["COMMANDS", "Command", "CommandError", "normalise_command", "read_command", "write_arguments"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.compound import KINDS
-from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.json_schema import scenario_schema
 from simulator.scenarios.model import CommandSpec, Scenario
+from simulator.scenarios.reader import KINDS
+from simulator.scenarios.shape import PROTOCOL_OF
 
 __all__ = [
     "builtin_text",

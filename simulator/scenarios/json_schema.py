@@ -20,16 +20,15 @@ from typing import Any
 
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios import shape, units
+from simulator.scenarios.canonical import STRATEGY_NAMES
 from simulator.scenarios.commands import COMMANDS, Command
-from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
-from simulator.scenarios.families import PROTOCOL_OF
-from simulator.scenarios.key import Key, Section, belongs, default_of
+from simulator.scenarios.declarations import Key, Section, Setting, belongs, default_of
 from simulator.scenarios.limits import LONGEST_US, TOUR_STEPS_MAX, TOUR_STEPS_MIN
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import LINK, NAME_PATTERN
-from simulator.scenarios.setting import Setting
+from simulator.scenarios.reader import DISTRIBUTIONS, KINDS, SELECTIONS
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from simulator.scenarios.strategies import STRATEGY_NAMES
+from simulator.scenarios.shape import PROTOCOL_OF
 from simulator.scenarios.tour import ASK_KEYS, NOTE_KEYS, STEP_KEYS, TOUR_KEYS, WHEN_KEYS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

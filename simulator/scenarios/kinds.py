@@ -2,7 +2,7 @@
 
 Rules: `read` takes a node and returns the model's value; otherwise it raises `Wrong`, or reports several
 problems to the reader and returns `BAD`. `write` returns the value as written in a file, `plain` the
-JSON-able value of a command log. Kinds made of several keys are in `compound.py`.
+JSON-able value of a command log. Kinds made of several keys are in `reader.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import names, units
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Key
 from simulator.scenarios.limits import INSTANTS_MAX, LARGEST_COUNT, LISTED_MAX
-from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.rule_files import BUILT_IN, DIGEST_DIGITS, how_to_load, loaded_rules
-from simulator.scenarios.tree import Node
+from simulator.scenarios.tree import Node, Wrong, suggestion
 
 if TYPE_CHECKING:
     from simulator.scenarios.reader import Reader
@@ -329,4 +328,4 @@ KINDS: dict[str, Kind] = {
     "link": LINK,
     "instants": list_of(DURATION, "a list of instants (durations from the start)", INSTANTS_MAX),
 }
-"""The common kinds; `compound.py` adds those made of several keys, references and what protocols declare."""
+"""The common kinds; `reader.py` adds those made of several keys, references and what protocols declare."""

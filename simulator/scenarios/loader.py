@@ -6,7 +6,8 @@ problem. It contains its own canonical text, from which an equal scenario loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,31 +16,187 @@ from simulator.protocols.declaration import NUMBER_COLUMNS, Declared
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios import shape
 from simulator.scenarios.builtin import builtin_text, scenario_names
-from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.check import Check
+from simulator.scenarios.canonical import STRATEGY_NAMES, canonical_text
 from simulator.scenarios.commands import read_command
-from simulator.scenarios.expectations import read_comparison, read_expectations
-from simulator.scenarios.families import PROTOCOL_OF
-from simulator.scenarios.key import Key, Section, belongs
+from simulator.scenarios.declarations import Check, Key, Section, belongs
 from simulator.scenarios.kinds import BAD
-from simulator.scenarios.known_names import KnownNames
-from simulator.scenarios.link_patterns import read_links
-from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.names import check_name, check_namespace
-from simulator.scenarios.problems import Problem, Problems, ScenarioError, Wrong, suggestion
+from simulator.scenarios.model import CommandSpec, Distribution, LinkSpec, Scenario
+from simulator.scenarios.names import check_name, check_namespace, parse_link
 from simulator.scenarios.reader import Reader
 from simulator.scenarios.settings import SETTINGS
-from simulator.scenarios.text_files import read_text_file
+from simulator.scenarios.shape import PROTOCOL_OF, KnownNames
 from simulator.scenarios.tour import Events, read_tour
 from simulator.scenarios.tree import (
     LARGEST_TEXT_CHARACTERS,
     MOST_VALUES,
     Node,
+    Problem,
+    Problems,
+    ScenarioError,
+    Wrong,
     apply_overrides,
     node_of,
+    read_text_file,
     read_tree,
+    suggestion,
 )
 from simulator.scenarios.units import format_duration, parse_duration
+
+DEFAULT = "default"
+
+
+def read_links(node: Node | None, reader: Reader) -> dict[tuple[str, str], LinkSpec]:
+    """The LinkSpec of every ordered pair of clusters, without the patterns that are wrong.
+
+    Rules: `default` applies to every pair, `a <-> b` to two, `a -> b` to one. The more specific pattern wins
+    key by key, and of two equally specific ones the later. A pair without a pattern has `DEFAULT_LATENCY_US`
+    and unlimited bandwidth.
+    """
+    if node is not None and node.value is not None and not isinstance(node.value, dict):
+        reader.fail(node, "links", "is not a mapping", "write links: {default: {latency: 40ms}}")
+        return {}
+    keys = shape.link_keys()
+    patterns = {} if node is None or node.value is None else node.value
+    layers: tuple[list[tuple[Any, dict[str, Any]]], ...] = ([], [], [])  # default, both ways, one way
+    for pattern, member in patterns.items():
+        pairs = _pairs(pattern, member, reader)
+        values = reader.members(member, keys, f"links.{pattern}")
+        if pairs is not BAD and values is not BAD:
+            layers[0 if pairs is None else 3 - len(pairs)].append((pairs, values))
+    return _every_pair(reader.names.sites, layers)
+
+
+def _pairs(pattern: str, member: Node, reader: Reader) -> Any:
+    """The ordered pairs of a pattern, None for `default`."""
+    if pattern == DEFAULT:
+        return None
+    path = f"links.{pattern}"
+    try:
+        pairs = parse_link(pattern)
+    except Wrong as wrong:
+        reader.fail(member, path, wrong.what, f"{wrong.right}, or default", at_key=True)
+        return BAD
+    unknown = [cluster for cluster in pairs[0] if cluster not in reader.names.sites]
+    for cluster in unknown:
+        right = suggestion(cluster, reader.names.sites)
+        reader.fail(member, path, f'there is no cluster "{cluster}"', right, "unknown-name", at_key=True)
+    return BAD if unknown else pairs
+
+
+def _every_pair(clusters: tuple[str, ...], layers: Any) -> dict[tuple[str, str], LinkSpec]:
+    links = {}
+    for source in clusters:
+        for target in clusters:
+            if source == target:
+                continue
+            values: dict[str, Any] = {"latency": Distribution(value_us=shape.DEFAULT_LATENCY_US)}
+            for layer in layers:
+                for pairs, given in layer:
+                    if pairs is None or (source, target) in pairs:
+                        values |= given
+            links[source, target] = LinkSpec(source, target, **values)
+    return links
+
+
+# --- the `expect` block: paths into the summary and their expected values
+#
+# Rules: an expectation is met when the values are equal, or when a number is inside a range [low, high],
+# ends included. A list that is not two numbers must be equal as a list. A path that does not exist is a
+# broken expectation, never a met one.
+
+
+_STEP = r"[A-Za-z0-9_-]+(?:\[\d{1,9}\])*"
+PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
+MOST_EXPECTATIONS = 1000
+
+
+def read_comparison(node: Node | None, reader: Reader) -> dict[str, dict[str, Any]]:
+    """The block `compare`: expectations by strategy, in the order of the file."""
+    if node is None or node.value is None:
+        return {}
+    if not isinstance(node.value, dict):
+        reader.fail(node, "compare", "is not a mapping", "write strategy: {path: value}")
+        return {}
+    found = {}
+    for name, member in node.value.items():
+        if name not in STRATEGY_NAMES:
+            reader.fail(
+                member,
+                f"compare.{name}",
+                "there is no such strategy",
+                suggestion(name, STRATEGY_NAMES),
+                at_key=True,
+            )
+        found[name] = read_expectations(member, reader, f"compare.{name}")
+    return found
+
+
+def read_expectations(node: Node | None, reader: Reader, block: str = "expect") -> dict[str, Any]:
+    """The block as written, with its paths and ranges checked."""
+    if node is None or node.value is None:
+        return {}
+    if not isinstance(node.value, dict) or len(node.value) > MOST_EXPECTATIONS:
+        reader.fail(
+            node,
+            block,
+            "is not a mapping of this size",
+            f"write path: value, at most {MOST_EXPECTATIONS} times",
+        )
+        return {}
+    for path, member in node.value.items():
+        if not PATH.fullmatch(path):
+            right = "write a path into the summary, such as failovers[0].duplicates"
+            reader.fail(member, f"{block}.{path}", "is not a path", right, at_key=True)
+        if isinstance(member.value, dict):
+            reader.fail(member, f"{block}.{path}", "is a mapping", "name a path for each value")
+        if _is_range(member.plain()) and member.plain()[0] > member.plain()[1]:
+            reader.fail(member, f"{block}.{path}", "the range is empty", "write [low, high]")
+    return node.plain()
+
+
+def broken_expectations(expect: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    """One sentence for each expectation that the summary does not meet."""
+    broken = []
+    for path, wanted in expect.items():
+        try:
+            seen = value_at(summary, path)
+        except LookupError as error:
+            broken.append(f"{path}: expected {wanted!r}, but {error.args[0]}")
+            continue
+        if not meets(seen, wanted):
+            broken.append(f"{path}: expected {wanted!r}, saw {seen!r}")
+    return broken
+
+
+def meets(seen: Any, wanted: Any) -> bool:
+    if _is_range(wanted) and _is_number(seen):
+        return wanted[0] <= seen <= wanted[1]
+    return seen == wanted and isinstance(seen, bool) is isinstance(wanted, bool)
+
+
+def value_at(summary: Mapping[str, Any], path: str) -> Any:
+    """The value at a path. Raises LookupError with a sentence when there is none."""
+    value: Any = summary
+    walked = ""
+    for part in path.split("."):
+        name, *indexes = re.findall(r"[^\[\]]+", part)
+        if not isinstance(value, Mapping) or name not in value:
+            raise LookupError(f"there is no {name} in {walked or 'the summary'}")
+        value, walked = value[name], f"{walked}.{name}" if walked else name
+        for index in indexes:
+            if not isinstance(value, list) or int(index) >= len(value):
+                raise LookupError(f"there is no [{index}] in {walked}")
+            value, walked = value[int(index)], f"{walked}[{index}]"
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(_is_number(end) for end in value)
+
 
 Override = tuple[str, str]
 

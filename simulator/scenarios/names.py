@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 
 NAME_PATTERN = "[a-z0-9][a-z0-9-]*"
 LONGEST_NAME = 64

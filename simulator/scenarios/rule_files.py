@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from simulator.scenarios.problems import Problem, ScenarioError, suggestion
+from simulator.scenarios.tree import Problem, ScenarioError, suggestion
 
 VARIABLE = "FAILOVER_LAB_RULES"
 """The environment variable with the path of the file, set by `load_rules` for child processes."""

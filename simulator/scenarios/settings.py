@@ -13,8 +13,8 @@ from typing import Any
 
 from simulator.protocols.declaration import Declared
 from simulator.protocols.declared import DECLARED
+from simulator.scenarios.declarations import MEASURED, TIMING, Setting
 from simulator.scenarios.rule_files import BUILT_IN
-from simulator.scenarios.setting import MEASURED, TIMING, Setting
 
 SETTINGS: dict[str, Setting] = {
     setting.name: setting for declared in DECLARED.values() for setting in declared.settings

@@ -7,9 +7,25 @@ models only. The tables are functions, so that a change of the table of protocol
 from __future__ import annotations
 
 from simulator.protocols.declared import DECLARED
-from simulator.scenarios.families import PROTOCOL_OF
-from simulator.scenarios.key import Key, Section
+from simulator.scenarios.declarations import Key, Section
 from simulator.scenarios.limits import LARGEST_INTEGER
+from simulator.scenarios.model import Scenario
+
+# --- the families of scenarios, and the protocol that each one shows
+#
+# A family has its own causes of a duplicate; a test compares them. Keys, sections, settings and commands
+# may name one protocol; those that name none belong to all.
+
+
+PROTOCOL_OF: dict[str, str] = {
+    family: name for name, declared in DECLARED.items() for family in declared.families
+}
+
+FAMILY_MECHANISMS: dict[str, str] = {
+    family: words for declared in DECLARED.values() for family, words in declared.mechanisms.items()
+}
+"""What each family shows, in one or two sentences; in the gallery's order."""
+
 
 MOST_COMMANDS = 2_000
 """The most commands of a scenario: reading so many takes a second.
@@ -95,3 +111,22 @@ def order() -> tuple[str, ...]:
     """The keys of the file in the order of the canonical text."""
     of_protocols = dict.fromkeys(name for declared in DECLARED.values() for name in declared.order)
     return (*(key.name for key in head()), *of_protocols, "commands", "expect", "compare", "tour")
+
+
+class KnownNames:
+    """The names that commands and references may use, by section."""
+
+    def __init__(self, **names: tuple[str, ...]) -> None:
+        self._names = names
+        of_sites = [names.get(section.name, ()) for section in sections() if section.sites]
+        self.sites: tuple[str, ...] = next((found for found in of_sites if found), ())
+        """The ends of links, such as clusters or nodes."""
+
+    def of_section(self, section: str) -> tuple[str, ...]:
+        """The names in a section of the file."""
+        return self._names.get(section, ())
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> KnownNames:
+        """The names that a scenario declares."""
+        return cls(**{section.name: tuple(getattr(scenario, section.name)) for section in sections()})

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import limits
 from simulator.scenarios.builtin import scenario_names
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Key
 from simulator.scenarios.kinds import BAD, KINDS
 from simulator.scenarios.model import Tour, TourCondition, TourNote, TourQuestion, TourStep
 from simulator.scenarios.names import MESSAGE
-from simulator.scenarios.problems import Suggestion, suggestion
-from simulator.scenarios.tree import Node
+from simulator.scenarios.tree import Node, Suggestion, suggestion
 
 if TYPE_CHECKING:
     from simulator.scenarios.reader import Reader

@@ -12,7 +12,7 @@ import re
 from decimal import Decimal
 
 from simulator.scenarios.limits import LONGEST_US
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 
 DURATION_UNITS_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 SIZE_UNITS_BYTES = {"B": 1, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9}

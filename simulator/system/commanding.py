@@ -2,7 +2,7 @@
 
 Rules: a function of `handlers` first checks and raises CommandError. Then it calls `begin()`, which writes
 the `command.applied` row and returns the cause of all that follows, and then it acts. So a refused command
-has changed nothing. Arguments are normalised by `simulator.scenarios.commands`.
+has changed nothing. Arguments are normalised by `simulator.scenarios.declarationss`.
 """
 
 from __future__ import annotations

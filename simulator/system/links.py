@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.draw_commands import POISSON
 from simulator.scenarios.names import parse_link
+from simulator.scenarios.shared_commands import POISSON
 from simulator.system.checkpoint import reseed
 from simulator.system.commanding import Begin, Handler
 

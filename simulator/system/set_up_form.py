@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 from simulator.scenarios.units import format_duration, parse_duration
 
 Choices = tuple[tuple[str, str], ...]

@@ -5,8 +5,8 @@ import pytest
 from simulator import ScenarioError, load_scenario
 from simulator.protocols.declared import DECLARED
 from simulator.protocols.emqx.scenario.settings import PROFILES, PROPOSAL, SHIPPED
+from simulator.scenarios.declarations import TIMING
 from simulator.scenarios.remarks import remarks
-from simulator.scenarios.setting import TIMING
 from simulator.scenarios.settings import OPTIONS, profile_of
 from tests.emqx.group_runs import rows, run
 

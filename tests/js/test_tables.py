@@ -23,8 +23,8 @@ from simulator.protocols.declared import DECLARED
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.registry import EVENT_TYPES
 from simulator.protocols.table import PROTOCOLS
-from simulator.scenarios.command import Command
 from simulator.scenarios.command_table import command_forms
+from simulator.scenarios.declarations import Command
 from spark_reports.html.charts import hues_of
 from visualizer.live.frames import SNAPSHOT_ROWS
 from visualizer.live.welcome import rows_held

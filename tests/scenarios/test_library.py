@@ -13,7 +13,7 @@ import pytest
 from simulator import World, load_scenario, scenario_names
 from simulator.comparison import strategy_named, under
 from simulator.scenarios import broken_expectations, builtin_text, parse_overrides
-from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.shape import PROTOCOL_OF
 
 REQUIRED = (
     "two-regions",

@@ -4,7 +4,7 @@ Every figure is derived in a comment or counted in the rows.
 """
 
 from simulator.protocols.pulsar.admin import printed
-from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
+from simulator.protocols.pulsar.storage.retention import bytes_after
 from tests.simulator.admin_runs import BILLING, READS, TWO, body, note, tree
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, run
 

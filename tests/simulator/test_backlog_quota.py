@@ -10,9 +10,9 @@ import random
 
 import pytest
 
-from simulator.protocols.pulsar.storage import backlog_quota
+from simulator.protocols.pulsar.storage import retention
 from simulator.protocols.pulsar.verdicts.count import count_run
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.tree import ScenarioError
 from tests.oracle.failovers import recount
 from tests.simulator.admin_runs import tree
 from tests.simulator.checked import claims_broken_in
@@ -149,8 +149,8 @@ def test_nine_tenths_and_the_share_as_in_java():
         limit, entries = chance.randrange(1, 10**11), chance.randrange(0, 10**6)
         backlog = chance.randrange(limit, 3 * limit)
         target = int(0.9 * limit)
-        assert backlog_quota.evict_down_to(limit) == target
-        assert backlog_quota.entries_to_evict(backlog, limit, entries) == int(
+        assert retention.evict_down_to(limit) == target
+        assert retention.entries_to_evict(backlog, limit, entries) == int(
             (backlog - target) * float(entries) / backlog
         )
 

@@ -14,8 +14,8 @@ from simulator import World, load_scenario, load_scenario_text
 from simulator.comparison import STRATEGIES, column, costs, strategy_named, strategy_runs, under
 from simulator.headless import EXIT_BAD_INPUT, compare, simulate
 from simulator.runs import Runs, finished
-from simulator.scenarios.changes import Variant
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.canonical import Variant
+from simulator.scenarios.tree import ScenarioError
 
 HOLE, PERIOD = "strategies-delayed-message", "strategies-between-snapshots"
 LOCAL, SNAPSHOTS, SYNC = (strategy.name for strategy in STRATEGIES)

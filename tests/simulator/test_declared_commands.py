@@ -17,10 +17,9 @@ from simulator.protocols.declared import DECLARED
 from simulator.protocols.emqx.commands.effects import HANDLERS as EMQX_HANDLERS
 from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.pulsar.commands import declared, effects
-from simulator.protocols.pulsar.scenario.families import PULSAR
-from simulator.scenarios.command import Command
-from simulator.scenarios.draw_commands import DRAWS
-from simulator.scenarios.link_commands import LINKS
+from simulator.protocols.pulsar.scenario.model import PULSAR
+from simulator.scenarios.declarations import Command
+from simulator.scenarios.shared_commands import DRAWS, LINKS
 
 HANDLERS_OF = {PULSAR: effects.HANDLERS, EMQX: EMQX_HANDLERS}
 

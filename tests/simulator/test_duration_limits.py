@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from simulator import ScenarioError, World, load_scenario_text
 from simulator.kernel.distributions import Sampler
 from simulator.protocols.emqx.scenario.model import EMQX
-from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.protocols.pulsar.scenario.model import PULSAR
 from simulator.scenarios import COMMANDS, CommandError, shape
-from simulator.scenarios.compound import DISTRIBUTIONS, SELECTIONS
-from simulator.scenarios.key import belongs
+from simulator.scenarios.declarations import belongs
 from simulator.scenarios.limits import LONGEST_US
+from simulator.scenarios.reader import DISTRIBUTIONS, SELECTIONS
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from tests.simulator.test_scenarios_commands import sample
 

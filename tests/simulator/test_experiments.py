@@ -24,9 +24,9 @@ from simulator.experiments import (
 )
 from simulator.experiments.runs import later
 from simulator.runs import Runs, finished
-from simulator.scenarios.changes import Variant
+from simulator.scenarios.canonical import Variant
 from simulator.scenarios.loader import load_scenario
-from simulator.scenarios.problems import Problem
+from simulator.scenarios.tree import Problem
 from tests.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]

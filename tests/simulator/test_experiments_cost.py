@@ -18,7 +18,7 @@ from simulator.experiments import (
     run_batch,
 )
 from simulator.runs import Runs, finished
-from simulator.scenarios.changes import Variant
+from simulator.scenarios.canonical import Variant
 from simulator.set_ups import completed, composed
 from simulator.world import World
 

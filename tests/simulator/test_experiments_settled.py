@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World
-from simulator.protocols.pulsar.what_if import settled
+from simulator.protocols.pulsar.what_if import measured as settled
 from simulator.protocols.pulsar.what_if.measured import MEASURED
 from simulator.runs import Runs, finished
-from simulator.scenarios.changes import Variant
+from simulator.scenarios.canonical import Variant
 from simulator.scenarios.loader import load_scenario_text
 from tests.examples import examples
 from tests.simulator.settling_scenarios import scenarios

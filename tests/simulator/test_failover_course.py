@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.failover.course import (
+from simulator.protocols.pulsar.failover.failover import (
     AUTO,
     BEGUN,
     CLOSING,

@@ -13,8 +13,7 @@ from functools import cache
 import pytest
 
 from simulator import World
-from simulator.experiments.draws import Draws
-from simulator.experiments.random_commands import random_command
+from simulator.experiments.random_commands import Draws, random_command
 from simulator.scenarios.builtin import scenario_names
 from simulator.trace.registry import NULL
 

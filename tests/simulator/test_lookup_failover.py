@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import ScenarioError, World, load_scenario_text
-from simulator.protocols.pulsar.failover.course import (
+from simulator.protocols.pulsar.failover.failover import (
     FAILED,
     HEALTHY,
     PRE_FAIL,

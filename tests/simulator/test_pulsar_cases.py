@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from simulator.scenarios.expectations import broken_expectations
+from simulator.scenarios.loader import broken_expectations
 from simulator.scenarios.settings import SETTINGS
 from tests.simulator.engine_runs import run
 

@@ -12,8 +12,8 @@ from simulator.protocols.pulsar.commands.declared.clusters import MARKER_WORDS
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.scenarios import COMMANDS, CommandError, KnownNames, normalise_command
 from simulator.scenarios.commands import write_arguments
-from simulator.scenarios.compound import KINDS
-from simulator.scenarios.consequence import When
+from simulator.scenarios.declarations import When
+from simulator.scenarios.reader import KINDS
 
 NAMES = KnownNames(
     clusters=("a", "b"),

@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import ScenarioError, load_scenario, load_scenario_text, scenario_names
-from simulator.scenarios import problems, shape, tree
-from simulator.scenarios.problems import MOST_PROBLEMS, Problem, Problems, suggestion
+from simulator.scenarios import shape, tree
 from simulator.scenarios.tree import (
     DEEPEST_NESTING,
     LARGEST_TEXT_CHARACTERS,
     MOST_MEMBERS,
     MOST_OPEN_BRACKETS,
+    MOST_PROBLEMS,
     MOST_VALUES,
+    Problem,
+    Problems,
+    suggestion,
 )
 
 MOST_BYTES = 30_000
@@ -43,9 +46,9 @@ def test_a_hundred_problems_are_reported_and_the_others_counted():
 
 def test_a_problem_that_is_only_counted_gets_no_text(monkeypatch):
     looked_up = []
-    plain = problems.difflib.get_close_matches
+    plain = tree.difflib.get_close_matches
     monkeypatch.setattr(
-        problems.difflib,
+        tree.difflib,
         "get_close_matches",
         lambda *given, **how: looked_up.append(1) or plain(*given, **how),
     )
@@ -142,7 +145,7 @@ def test_a_quoted_value_is_truncated(text):
             for problem in error.problems
             for part in (problem.what, problem.path, problem.right, problem.source)
         )
-        <= problems.LONGEST_RIGHT
+        <= tree.LONGEST_RIGHT
     )
     assert len(str(error)) < MOST_BYTES
 

@@ -14,9 +14,9 @@ from simulator.protocols.declared import DECLARED
 from simulator.protocols.emqx.verdicts.group_causes import GROUP_CAUSES
 from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES
 from simulator.scenarios import ScenarioError, load_scenario, load_scenario_text, parse_overrides, shape
-from simulator.scenarios.compound import KINDS
-from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.model import Distribution, Selection
+from simulator.scenarios.reader import KINDS
+from simulator.scenarios.shape import PROTOCOL_OF
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "scenario-example.yaml"
 

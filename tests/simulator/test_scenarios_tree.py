@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simulator.scenarios.loader import load_scenario_text
-from simulator.scenarios.problems import ScenarioError
 from simulator.scenarios.tree import (
     DEEPEST_NESTING,
     LARGEST_TEXT_CHARACTERS,
+    ScenarioError,
     apply_overrides,
     node_of,
     read_tree,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.scenarios import units
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.checks.administration import Administration
 from simulator.protocols.pulsar.checks.knowledge import SettingsInForce
 from simulator.protocols.pulsar.client.ack_group import AckGroup
-from simulator.scenarios.problems import ScenarioError
 from simulator.scenarios.settings import SETTINGS
+from simulator.scenarios.tree import ScenarioError
 from tests.examples import examples
 from tests.simulator.admin_runs import note
 from tests.simulator.checked import violations_of

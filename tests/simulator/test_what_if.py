@@ -8,7 +8,7 @@ import pytest
 
 from simulator import World, load_scenario, load_scenario_text, scenario_names, what_if
 from simulator.runs import Runs, finished
-from simulator.scenarios.changes import NO_SETTING
+from simulator.scenarios.canonical import NO_SETTING
 from simulator.what_if import answer, beside, variants
 
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from simulator.protocols.declaration import Declared
-from simulator.scenarios.check import Check
-from simulator.scenarios.command import Command
-from simulator.scenarios.key import Key, Section
+from simulator.scenarios.declarations import Check, Command, Key, Section
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import EventType
 

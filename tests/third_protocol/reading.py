@@ -12,7 +12,7 @@ from typing import Any, Self
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.counting import CountedRun
-from simulator.scenarios.changes import CommandLog, PlacedSetting, Variant
+from simulator.scenarios.canonical import CommandLog, PlacedSetting, Variant
 from simulator.scenarios.model import Scenario
 from simulator.system.measured import Case, Compared, Figure, Measure, Measured, figure_words
 from simulator.trace.trace import Trace

@@ -7,9 +7,9 @@ import pytest
 from simulator.protocols.declared import DECLARED
 from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios.command_table import COMMANDS
-from simulator.scenarios.compound import KINDS
-from simulator.scenarios.families import PROTOCOL_OF
 from simulator.scenarios.kinds import reference
+from simulator.scenarios.reader import KINDS
+from simulator.scenarios.shape import PROTOCOL_OF
 from tests.third_protocol import declared
 from tests.third_protocol.manifest import MANIFEST
 

@@ -12,10 +12,8 @@ from simulator.protocols.emqx.terms import TERMS
 from simulator.protocols.emqx.verdicts.groups import count_groups
 from simulator.protocols.emqx.views.picture import gallery_picture, picture_at
 from simulator.protocols.emqx.views.view import LIVE_ROWS, movable, to_targets, view
-from simulator.protocols.emqx.what_if.changes import CHANGES
-from simulator.protocols.emqx.what_if.compared import COMPARED
-from simulator.protocols.emqx.what_if.measured import MEASURED
-from simulator.protocols.emqx.what_if.swarm import SWARM_SETTINGS
+from simulator.protocols.emqx.what_if.changes import CHANGES, COMPARED
+from simulator.protocols.emqx.what_if.measured import MEASURED, SWARM_SETTINGS
 from simulator.protocols.manifest import CheckList, Forecasts, Manifest, Pictures
 
 MANIFEST = Manifest(

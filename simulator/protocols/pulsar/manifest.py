@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.recorded.playing import with_recordings
-from simulator.protocols.pulsar.scenario import families
+from simulator.protocols.pulsar.scenario import model
 from simulator.protocols.pulsar.set_up_form import FORM
 from simulator.protocols.pulsar.stories.steps import STORIES
 from simulator.protocols.pulsar.stories.words import cause_definitions
@@ -25,7 +25,7 @@ from simulator.protocols.pulsar.system import build
 from simulator.protocols.pulsar.terms import TERMS
 from simulator.protocols.pulsar.verdicts.count import count_run
 from simulator.protocols.pulsar.views import creation as creation_view
-from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
+from simulator.protocols.pulsar.views import inspection, strategies
 from simulator.protocols.pulsar.views.picture import (
     LIVE_ROWS,
     gallery_picture,
@@ -55,7 +55,7 @@ SECTIONS = {
 """Always present in a summary, empty when unused."""
 
 SIMULATED = Manifest(
-    name=families.PULSAR,
+    name=model.PULSAR,
     build=build,
     count=count_run,
     view=view,
@@ -76,7 +76,7 @@ SIMULATED = Manifest(
     inspection=Inspection(
         inspection.cells,
         inspection.marker,
-        snapshot_rules.by_cluster,
+        inspection.by_cluster,
         summary_sections.broker_load,
         creation_view.look,
         creation_view.starts,

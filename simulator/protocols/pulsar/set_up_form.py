@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.protocols.pulsar.scenario.model import PULSAR
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.units import format_duration
 from simulator.system.set_up_form import (

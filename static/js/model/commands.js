@@ -12,7 +12,7 @@ import { span } from "./format.js";
  * @property {{[value: string]: Text}} texts by the argument's value, "" while none is chosen
  * @property {Text} otherwise
  */
-/** @typedef {string | When | any[]} Text a list is a concatenation of texts; `simulator/scenarios/consequence.py` defines the meaning of each form */
+/** @typedef {string | When | any[]} Text a list is a concatenation of texts; `simulator/scenarios/declarations.py` defines the meaning of each form */
 /** @typedef {{label: string, consequence: Text, arguments: Argument[]}} Command */
 
 /** @returns {Object<string, Command>} by name, in the order of docs/scenarios.md; none before the welcome */

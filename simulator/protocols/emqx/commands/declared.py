@@ -9,13 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from simulator.protocols.emqx.scenario.model import EMQX
-from simulator.scenarios.command import Command
-from simulator.scenarios.consequence import When
-from simulator.scenarios.draw_commands import DRAWS
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, When
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
-from simulator.scenarios.link_commands import LINKS
-from simulator.scenarios.link_commands import REFUSALS as LINK_REFUSALS
+from simulator.scenarios.shared_commands import DRAWS, LINKS
+from simulator.scenarios.shared_commands import REFUSALS as LINK_REFUSALS
 
 PROTOCOL_MESSAGES = (
     "leader-wanted",

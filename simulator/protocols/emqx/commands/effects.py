@@ -14,7 +14,7 @@ from simulator.protocols.emqx.publisher import PAUSED, RUNNING
 from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
 from simulator.protocols.emqx.session import Session
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 from simulator.scenarios.units import format_duration
 from simulator.system import links
 from simulator.system.commanding import Begin, Handler

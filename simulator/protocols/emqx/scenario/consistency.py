@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.protocols.emqx.scenario.model import SessionSpec
 from simulator.protocols.emqx.scenario.mqtt_topics import parse_subscription
-from simulator.scenarios.check import Check
+from simulator.scenarios.declarations import Check
 
 
 def check_consistency(check: Check) -> None:

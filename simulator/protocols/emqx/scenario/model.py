@@ -47,7 +47,7 @@ class GroupSpec:
 
 @dataclass(frozen=True, slots=True)
 class PublisherSpec:
-    """A publisher, with the publishing keys of every protocol (`simulator.scenarios.publishing`).
+    """A publisher, with the publishing keys of every protocol (`simulator.scenarios.declarations`).
 
     It represents `clients` MQTT clients (None: one for each shard), which publish to `topics` topics below
     `topic`.

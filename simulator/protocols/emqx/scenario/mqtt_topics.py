@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 
 QUEUE = "$queue"
 """The group of `$queue/FILTER`, as the broker names it."""

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from simulator.protocols.emqx.scenario import model, mqtt_topics
 from simulator.protocols.emqx.scenario.model import EMQX
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, matches, parse_subscription
-from simulator.scenarios.key import Key, Section
+from simulator.scenarios.declarations import PUBLISHING, Key, Section
 from simulator.scenarios.kinds import TEXT, Kind, checked, list_of
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.publishing import PUBLISHING
 
 # --- the kinds of value that only EMQX's scenario files and commands have: topics and topic filters
 #

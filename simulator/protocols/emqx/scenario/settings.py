@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from simulator.protocols.emqx.scenario.model import EMQX
+from simulator.scenarios.declarations import Profile, Setting
 from simulator.scenarios.limits import BATCH_SETTING_MAX
-from simulator.scenarios.setting import Profile, Setting
 
 _Own = partial(Setting, protocol=EMQX)
 

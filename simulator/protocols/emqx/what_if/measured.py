@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from simulator.protocols.emqx.scenario.model import EmqxScenario, GroupSpec, PublisherSpec, SessionSpec
     from simulator.world import World
 
+
 SUMS = (
     Measure("duplicates", "duplicates"),
     Measure("redeliveries", "redelivered"),
@@ -142,3 +143,14 @@ MEASURED = Measured(
     assumed=_assumed,
     period_says="time between two commits of the leader",
 )
+
+
+# --- the settings that a swarm may choose, with values that reach other branches of the rules
+
+
+SWARM_SETTINGS: dict[str, tuple] = {
+    "leader_heartbeat_interval": ("2s", "5s"),
+    "session_ping_leader_interval": ("500ms", "2s"),
+    "leader_renew_streams_interval": ("300ms", "3s"),
+    "session_find_leader_timeout": ("200ms",),
+}

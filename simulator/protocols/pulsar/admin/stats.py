@@ -16,9 +16,8 @@ from urllib.parse import quote_plus
 from simulator.protocols.pulsar.admin.printed import instant
 from simulator.protocols.pulsar.admin.tallies import REDELIVERED, Tallies, Tally, backlog_bytes, count
 from simulator.protocols.pulsar.scenario.policies import MESSAGE_AGE, SIZE
-from simulator.protocols.pulsar.storage import backlog_quota
-from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
-from simulator.protocols.pulsar.storage.retention import RATES_OVER_US
+from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage.retention import RATES_OVER_US, bytes_after
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -222,8 +221,8 @@ class TopicStats:
             "msgChunkPublished": False,
             "storageSize": sum(ledger.size_bytes for ledger in log.ledgers),
             "backlogSize": self._slowest_backlog_bytes(),
-            "backlogQuotaLimitSize": backlog_quota.quota_of(topic, SIZE).limit_bytes,
-            "backlogQuotaLimitTime": backlog_quota.quota_of(topic, MESSAGE_AGE).limit_s,
+            "backlogQuotaLimitSize": retention.quota_of(topic, SIZE).limit_bytes,
+            "backlogQuotaLimitTime": retention.quota_of(topic, MESSAGE_AGE).limit_s,
             "oldestBacklogMessageAgeSeconds": -1 if checked is None else checked,
             **dict.fromkeys(_ZERO_OF_TOPIC, 0),
             "publishers": [self._publisher(producer) for producer in self._producers()],

@@ -15,7 +15,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.storage.backlog_quota import bytes_after
+from simulator.protocols.pulsar.storage.retention import bytes_after
 from simulator.trace.registry import NULL
 from simulator.trace.trace import BLOCK_ROWS
 

@@ -12,7 +12,7 @@ from pyroaring import BitMap
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.markers.entries import MARKER_PRODUCER
-from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
+from simulator.protocols.pulsar.storage.messages import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Dispatcher:
     def next_deliverable(self, cause: int) -> int | None:
         """The next entry to send, from the read position; markers before it are filtered.
 
-        None at the end, and while a read waits there (`storage.tail_read`).
+        None at the end, and while a read waits there (`storage.messages`).
         """
         log, reads = self.topic.log, self.topic.reads
         limited = self.topic.appends is not None

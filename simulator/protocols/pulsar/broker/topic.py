@@ -184,7 +184,7 @@ class Topic:
         self.refuses: str | None = None
         # blocks_producers: whether a backlog quota in force refuses producers once it is exceeded
         self.terminated = self.blocks_producers = False
-        self.marker_written = (-1, -1)  # see `storage.tail_read`
+        self.marker_written = (-1, -1)  # see `storage.messages`
         self.place = (cluster.name, name)
         self.number = runtime.name(name)
         ordinal = sorted(runtime.scenario.topics).index(base)

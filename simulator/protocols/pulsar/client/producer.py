@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.lookup import Brokers, first_cluster
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
 from simulator.protocols.pulsar.scenario.policies import EXCEPTION
 from simulator.protocols.pulsar.shadow.source import PRODUCE, refusal
-from simulator.protocols.pulsar.storage import backlog_quota
+from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class QuotaOfProducer:
         now_us = self.producer.runtime.now_us
         if place in self.refused_us and now_us < self.refused_us[place] + RETRY_US:
             return False
-        policy = backlog_quota.refuses_producers(topic)
+        policy = retention.refuses_producers(topic)
         if policy is None:
             self._accept(topic)
             return True
@@ -74,7 +74,7 @@ class QuotaOfProducer:
     def close(self, topic: Topic, cause: int) -> None:
         """The broker closes the connection."""
         self.accepted.pop(topic.place, None)
-        policy = backlog_quota.refuses_producers(topic)
+        policy = retention.refuses_producers(topic)
         if policy is not None and topic.place not in self.refused_us:
             self._note_blocked(topic, policy, cause)
         self.refused_us[topic.place] = self.producer.runtime.now_us
@@ -84,7 +84,7 @@ class QuotaOfProducer:
             cause = self._note_blocked(topic, policy, cause)
         self.refused_us[topic.place] = self.producer.runtime.now_us
         if policy == EXCEPTION:
-            self.producer.fail_pending(topic, backlog_quota.REASON, cause)
+            self.producer.fail_pending(topic, retention.REASON, cause)
 
     def _note_blocked(self, topic: Topic, policy: str, cause: int) -> int:
         return self.producer.runtime.note(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.migration import readiness
 from simulator.protocols.pulsar.migration.migration import Migration
+from simulator.protocols.pulsar.migration.readiness import Condition
 from simulator.protocols.pulsar.migration.run import BLUE_GREEN, CLEAN_UP, ENDED, STEPS, SWITCH, WAITING
-from simulator.protocols.pulsar.migration.work import Condition
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
 

@@ -11,7 +11,7 @@ from simulator.protocols.pulsar.broker.cluster import LOST
 from simulator.protocols.pulsar.broker.dispatch import full_topic_name
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import base_of
-from simulator.scenarios.problems import suggestion
+from simulator.scenarios.tree import suggestion
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker

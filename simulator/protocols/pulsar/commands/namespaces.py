@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.commands.named import cluster_up
 from simulator.protocols.pulsar.creation import catalogue, policies, remote_admin
 from simulator.protocols.pulsar.migration.resources import TENANT
-from simulator.protocols.pulsar.scenario.kinds import backlog_quota
+from simulator.protocols.pulsar.scenario.sections import backlog_quota
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.problems import Wrong
+from simulator.scenarios.tree import Wrong
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:

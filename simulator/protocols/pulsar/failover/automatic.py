@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.broker.cluster import HOST
-from simulator.protocols.pulsar.failover.course import (
+from simulator.protocols.pulsar.failover.failover import (
     AUTO,
     PRIMARY,
     SECONDARY,
+    Failover,
     LookupProbing,
     Probe,
     Probing,
     SwitchTo,
 )
-from simulator.protocols.pulsar.failover.failover import Failover
 from simulator.protocols.pulsar.ranks import FAILOVER, rank
 from simulator.trace.registry import NULL
 

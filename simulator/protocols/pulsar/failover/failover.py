@@ -11,20 +11,16 @@ starts anew. The window of a failover opens with its `failover.started` row.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.protocols.pulsar.client.consumer import ALIVE, PAUSED, RUNNING
 from simulator.protocols.pulsar.client.producer import KILLED as PRODUCER_KILLED
 from simulator.protocols.pulsar.client.producer import PAUSED as PRODUCER_PAUSED
 from simulator.protocols.pulsar.client.producer import RUNNING as PRODUCER_RUNNING
 from simulator.protocols.pulsar.client.producer import STOPPED as PRODUCER_STOPPED
-from simulator.protocols.pulsar.failover import course, forecasting
-from simulator.protocols.pulsar.failover.course import (
-    DRAINED,
-    PLANNED,
-    Course,
-    Effect,
-)
+from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.failover.window import FailoverWindow
 from simulator.protocols.pulsar.ranks import FAILOVER, rank
 from simulator.trace.registry import NULL
@@ -64,17 +60,17 @@ class Failover:
     def _perform(self, effects: list[Effect], cause: int) -> None:
         for effect in effects:
             match effect:
-                case course.Kill():
+                case Kill():
                     self._kill_all()
-                case course.Redirect():
+                case Redirect():
                     self._redirect_all()
-                case course.StopProducers():
+                case StopProducers():
                     self._stop_producers()
-                case course.Look(at_us):
+                case Look(at_us):
                     self._look_at(at_us)
-                case course.Close():
+                case Close():
                     self._close_all()
-                case course.Move():
+                case Move():
                     self._move(cause)
 
     @property
@@ -176,3 +172,317 @@ class Failover:
                 producer.set_state(before, cause)
         elif self.moves_producers or stopped_by_us:
             producer.set_state(PRODUCER_RUNNING, cause)
+
+
+# --- the state machine of a failover, and the two that decide when an automatic one is due
+#
+# Rules: each method maps one input and the present time to effects. No class uses clients, clusters or the
+# clock. The mode determines the sequence of states. `Probing` follows the client's `AutoClusterFailover`
+# (PIP-121), `LookupProbing` its `SameAuthParamsLookupAutoClusterFailover` (#23129).
+
+
+CRASH, PLANNED, DRAINED, AUTO = "crash", "planned", "drained", "auto"
+"""Modes of a failover."""
+
+DRAIN_POLL_US = 100_000
+"""Interval at which a drained failover checks whether the target has caught up."""
+
+BEGUN, DRAINING, CLOSING, MOVED = "begun", "draining", "closing", "moved"
+COURSE_MOVES: dict[str, dict[str, str]] = {
+    BEGUN: {
+        DRAINING: "drained",
+        CLOSING: "planned",
+        MOVED: "crash: the consumers are killed; auto: those that run are redirected",
+    },
+    DRAINING: {CLOSING: "the target covers everything acknowledged, or the limit has passed"},
+    CLOSING: {MOVED: "the last consumer has closed; or another failover kills it, and this one stays here"},
+    MOVED: {},
+}
+"""States of a failover: for each the possible next ones, and the reason for the move."""
+
+
+# --- effects
+
+
+class Kill(NamedTuple):
+    """The consumers are killed and lose acks that they have not sent."""
+
+
+class Redirect(NamedTuple):
+    """The consumers that run close their connections, and connect to the target when they retry."""
+
+
+class StopProducers(NamedTuple):
+    """The producers stop until the move."""
+
+
+class Look(NamedTuple):
+    """Count, at this instant, the duplicates that a failover would cause."""
+
+    at_us: int
+
+
+class Close(NamedTuple):
+    """The consumers finish the messages of the application, and close."""
+
+
+class Move(NamedTuple):
+    """The consumers that are still at the source start at the target, and so do the producers that move."""
+
+
+Effect = Kill | Redirect | StopProducers | Look | Close | Move
+
+
+@dataclass(slots=True)
+class Course:
+    """The state of one failover. `waiting`: names of the consumers that have not closed yet."""
+
+    mode: str
+    stops_producers: bool
+    limit_us: int
+    state: str = BEGUN
+    waiting: list[str] = field(default_factory=list)
+    deadline_us: int = 0
+
+    def become(self, state: str) -> None:
+        """Change to a permitted state."""
+        assert state in COURSE_MOVES[self.state], f"no move of a failover from {self.state} to {state}"
+        self.state = state
+
+    def begin(self, now_us: int) -> list[Effect]:
+        """The failover starts."""
+        if self.mode in (CRASH, AUTO):
+            self.become(MOVED)
+            return [Kill() if self.mode == CRASH else Redirect(), Move()]
+        if self.mode == PLANNED:
+            self.become(CLOSING)
+            return [Close()]
+        self.become(DRAINING)
+        self.deadline_us = now_us + self.limit_us
+        return [StopProducers(), Look(now_us)] if self.stops_producers else [Look(now_us)]
+
+    def looked(self, duplicates: int, now_us: int) -> list[Effect]:
+        """The duplicates that a failover would cause now were counted."""
+        if duplicates and now_us < self.deadline_us:
+            return [Look(min(now_us + DRAIN_POLL_US, self.deadline_us))]
+        self.become(CLOSING)
+        return [Close()]
+
+    def closing(self, consumers: Iterable[str]) -> list[Effect]:
+        """These consumers were requested to close."""
+        self.waiting = list(consumers)
+        return self._moved_if_all_closed()
+
+    def closed(self, consumer: str) -> list[Effect]:
+        """One of them has closed."""
+        self.waiting.remove(consumer)
+        return self._moved_if_all_closed()
+
+    def _moved_if_all_closed(self) -> list[Effect]:
+        if self.waiting:
+            return []
+        self.become(MOVED)
+        return [Move()]
+
+
+PRIMARY, SECONDARY = "primary", "secondary"
+PROBING_MOVES: dict[str, dict[str, str]] = {
+    PRIMARY: {SECONDARY: "the primary has not answered for failoverDelay, and the secondary does"},
+    SECONDARY: {
+        PRIMARY: "the secondary has not answered for failoverDelay, or the primary has for switchBackDelay"
+    },
+}
+"""The service that the clients use: for each the possible next one, and the reason for the move."""
+
+
+IN_USE, OTHER, BACK = "in use", "other", "back"
+"""The probes of one check, in order: the service in use, the one to move to, the primary."""
+
+
+class Probe(NamedTuple):
+    """Connect to a service."""
+
+    service: str
+
+
+class SwitchTo(NamedTuple):
+    """The clients move to a service."""
+
+    service: str
+
+
+@dataclass(slots=True)
+class Probing:
+    """The decisions of AutoClusterFailover, one check each `probeInterval`, one probe after the other.
+
+    A probe takes time: the instant that counts is the one after the probe of the service in use, and the one
+    before the probe for switching back (`probeAndUpdateServiceUrl`, `probeAndCheckSwitchBack`). `failed_us`:
+    since when the service in use does not respond (failedTimestamp). `healthy_us`: since when the primary
+    responds again (recoverTimestamp). `asked`: the probe that runs, None between checks.
+    """
+
+    failover_delay_us: int
+    switch_back_delay_us: int
+    switches_back: bool
+    in_use: str = PRIMARY
+    failed_us: int | None = None
+    healthy_us: int | None = None
+    asked: str | None = None
+    asked_us: int = 0
+
+    def check(self, now_us: int) -> Probe:
+        """A check begins."""
+        return self._ask(IN_USE, self.in_use, now_us)
+
+    def answered(self, up: bool, now_us: int) -> Probe | SwitchTo | None:
+        """The result of the probe that runs; returns the next probe, a move, or None: the check is over."""
+        asked, self.asked = self.asked, None
+        other = next(iter(PROBING_MOVES[self.in_use]))
+        if asked == IN_USE and self._failed_too_long(up, now_us):
+            return self._ask(OTHER, other, now_us)
+        if asked == OTHER and up:
+            self.failed_us = None
+            return self._switch_to(other)
+        if asked == BACK:
+            return self._switch_to(PRIMARY) if self._primary_is_healthy(up) else None
+        if self.in_use == SECONDARY and self.switches_back:
+            return self._ask(BACK, PRIMARY, now_us)
+        return None
+
+    def _ask(self, asked: str, service: str, now_us: int) -> Probe:
+        self.asked, self.asked_us = asked, now_us
+        return Probe(service)
+
+    def _switch_to(self, service: str) -> SwitchTo:
+        self.in_use = service
+        return SwitchTo(service)
+
+    def _failed_too_long(self, up: bool, now_us: int) -> bool:
+        if up:
+            self.failed_us = None
+        elif self.failed_us is None:
+            self.failed_us = now_us
+        else:
+            return now_us - self.failed_us >= self.failover_delay_us
+        return False
+
+    def _primary_is_healthy(self, up: bool) -> bool:
+        if not up:
+            self.healthy_us = None
+        elif self.healthy_us is None:
+            self.healthy_us = self.asked_us
+        elif self.asked_us - self.healthy_us >= self.switch_back_delay_us:
+            self.healthy_us = None
+            return True
+        return False
+
+
+HEALTHY, PRE_FAIL, FAILED, PRE_RECOVER = "Healthy", "PreFail", "Failed", "PreRecover"
+SERVICE_MOVES: dict[str, dict[str, str]] = {
+    HEALTHY: {PRE_FAIL: "a probe failed"},
+    PRE_FAIL: {HEALTHY: "a probe succeeded", FAILED: "failoverThreshold probes failed, two at least"},
+    FAILED: {
+        PRE_RECOVER: "a probe succeeded",
+        HEALTHY: "the clients moved to a service before it in the list, and it is not probed any more",
+    },
+    PRE_RECOVER: {
+        FAILED: "a probe failed",
+        HEALTHY: "recoverThreshold probes succeeded, two at least, or as from Failed",
+    },
+}
+"""States of a service (`PulsarServiceState`): for each the possible next ones, and the reason for the move.
+
+A Healthy service also becomes Failed when a failover finds that it does not answer (#25388).
+"""
+
+
+@dataclass(slots=True)
+class LookupProbing:
+    """The decisions of SameAuthParamsLookupAutoClusterFailover, one probe after the other.
+
+    A check probes every service from the first of the list to the one in use (`checkPulsarServices`). The
+    first that is Healthy or PreFail is used from then on (`firstHealthyPulsarService`). When there is none,
+    the services after the one in use are probed, and the first that answers is used (`findFailoverTo`).
+
+    `stale`: skipped and left services keep their states (before #25388 and #25826). `ends_without`: a
+    failover that finds no service ends all checks, as its index leaves the list (before #23336).
+    """
+
+    services: tuple[str, ...]
+    failover_threshold: int
+    recover_threshold: int
+    stale: bool = False
+    ends_without: bool = False
+    current: int = 0
+    states: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+    asked: int = 0
+    finding: bool = False
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.states = self.states or (HEALTHY,) * len(self.services)
+        self.counts = self.counts or (0,) * len(self.services)
+
+    @property
+    def in_use(self) -> str:
+        """The service that the clients use."""
+        return self.services[self.current]
+
+    def check(self, _now_us: int) -> Probe:
+        """A check begins."""
+        self.finding = False
+        return self._ask(0)
+
+    def answered(self, up: bool, _now_us: int) -> Probe | SwitchTo | None:
+        """The result of the probe that runs; returns the next probe, a move, or None: the check is over."""
+        if self.finding:
+            return self._switch_to(self.asked) if up else self._skip()
+        self._become(self.asked, *self._counted(up))
+        if self.asked < self.current:
+            return self._ask(self.asked + 1)
+        healthy = [index for index in range(self.current + 1) if self.states[index] in (HEALTHY, PRE_FAIL)]
+        if not healthy:
+            return self._find(self.current + 1)
+        return None if healthy[0] == self.current else self._switch_to(healthy[0])
+
+    def _ask(self, index: int) -> Probe:
+        self.asked = index
+        return Probe(self.services[index])
+
+    def _counted(self, up: bool) -> tuple[str, int]:
+        """The state and the count of the service that was probed, after its probe."""
+        state, count = self.states[self.asked], self.counts[self.asked] + 1
+        if state in (HEALTHY, FAILED):
+            changes = up == (state == FAILED)
+            return ((PRE_RECOVER if up else PRE_FAIL), 1) if changes else (state, 0)
+        towards, threshold = (
+            (HEALTHY, self.recover_threshold) if state == PRE_RECOVER else (FAILED, self.failover_threshold)
+        )
+        if up != (towards == HEALTHY):
+            return (FAILED if towards == HEALTHY else HEALTHY), 0
+        return (towards, 0) if count >= threshold else (state, count)
+
+    def _become(self, index: int, state: str, count: int) -> None:
+        self.states = (*self.states[:index], state, *self.states[index + 1 :])
+        self.counts = (*self.counts[:index], count, *self.counts[index + 1 :])
+
+    def _find(self, index: int) -> Probe | None:
+        """Probe a service after the one in use, which has failed like all before it."""
+        self.finding = index < len(self.services)
+        if self.finding:
+            return self._ask(index)
+        self.ended = self.ends_without
+        return None
+
+    def _skip(self) -> Probe | None:
+        if not self.stale:
+            self._become(self.asked, FAILED, 0)
+        return self._find(self.asked + 1)
+
+    def _switch_to(self, index: int) -> SwitchTo:
+        if index < self.current and not self.stale:
+            for other in range(index + 1, len(self.services)):
+                self._become(other, HEALTHY, 0)
+        self.current = index
+        return SwitchTo(self.services[index])

@@ -46,7 +46,7 @@ from simulator.protocols.pulsar.ranks import MIGRATION, rank
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.work import Condition, Work
+    from simulator.protocols.pulsar.migration.readiness import Condition, Work
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 

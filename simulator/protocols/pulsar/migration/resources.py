@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.storage import retention
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.work import Work
+    from simulator.protocols.pulsar.migration.readiness import Work
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "topic", "subscription"

@@ -10,8 +10,8 @@ from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.failover.window import FailoverWindow
 from simulator.protocols.pulsar.migration import readiness, resources
 from simulator.protocols.pulsar.migration.blue_green import PERIOD
+from simulator.protocols.pulsar.migration.readiness import Condition, Progress, Work, connected
 from simulator.protocols.pulsar.migration.run import BLUE_GREEN, SWITCH
-from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription

@@ -20,7 +20,7 @@ from simulator.protocols.manifest import (
 )
 from simulator.protocols.pulsar.checks.copies import StartRetries
 from simulator.protocols.pulsar.checks.failovers import ConsumerReconnects
-from simulator.protocols.pulsar.recorded import inspection, sections
+from simulator.protocols.pulsar.recorded import inspection
 from simulator.protocols.pulsar.recorded.system import build
 from simulator.protocols.pulsar.recorded.view import view
 from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
@@ -33,15 +33,15 @@ EXACT_DELAYS = (ConsumerReconnects, StartRetries)
 """Checks of exact delays between retries."""
 
 SECTIONS = {
-    "audiences": sections.nothing,
-    "brokers": sections.nothing,
-    "latency": sections.nothing,
-    "ack_sync": sections.nothing,
-    "replicators": sections.replicators,
-    "topics": sections.topics,
-    "shadows": sections.nothing,
-    "migrations": sections.no_migrations,
-    "lookup": sections.nothing,
+    "audiences": inspection.nothing,
+    "brokers": inspection.nothing,
+    "latency": inspection.nothing,
+    "ack_sync": inspection.nothing,
+    "replicators": inspection.replicators,
+    "topics": inspection.topics,
+    "shadows": inspection.nothing,
+    "migrations": inspection.no_migrations,
+    "lookup": inspection.nothing,
 }
 """The sections that differ from a simulated run's."""
 

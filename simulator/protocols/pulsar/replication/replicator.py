@@ -31,9 +31,10 @@ from simulator.protocols.pulsar.replication.connecting import (
     Effect,
     HeldConnection,
 )
-from simulator.protocols.pulsar.storage import backlog_quota, retention, tail_read
+from simulator.protocols.pulsar.storage import messages as tail_read
+from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage.messages import TailRead, lateness_of
 from simulator.protocols.pulsar.storage.retention import Expired
-from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -366,7 +367,7 @@ class Replicator:
             return f"a producer of the former connection is still connected in {self.peer}"
         if there is not None and there.terminated:
             return f"Topic was already terminated in {self.peer}"
-        if there is not None and backlog_quota.refuses_producers(there) is not None:
+        if there is not None and retention.refuses_producers(there) is not None:
             return f"Cannot create producer on topic with backlog quota exceeded in {self.peer}"
         return None
 
@@ -604,7 +605,7 @@ class Replicator:
     #
     # 1 marker of the peer -> controller. 2 replicated from another cluster -> skip. 3 replicate_to. 4 TTL.
     # 5 send. The source is `GeoPersistentReplicator.replicateEntries`. Messages of other clusters need no
-    # event while a read waits at the end of the log (`storage.tail_read`), because a replicator only skips
+    # event while a read waits at the end of the log (`storage.messages`), because a replicator only skips
     # them. They count as read at their instant or at the check, and the cursor passes them with the next
     # read.
 

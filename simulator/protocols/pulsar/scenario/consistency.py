@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from simulator.protocols.pulsar.scenario.families import TENANT_MIGRATION
 from simulator.protocols.pulsar.scenario.model import (
+    TENANT_MIGRATION,
     AudienceSpec,
     ConsumerSpec,
     ProducerSpec,
     PulsarScenario,
     TopicSpec,
 )
-from simulator.scenarios.check import Check
+from simulator.scenarios.declarations import Check
 from simulator.scenarios.model import Scenario, Selection
 from simulator.scenarios.names import PARTITION_SUFFIX, base_of, parse_message
-from simulator.scenarios.problems import suggestion
+from simulator.scenarios.tree import suggestion
 
 SMALLEST_SPREAD_CACHE = 3
 """Smallest cache of the spread rule, which keeps first and last and removes one in between.

@@ -6,10 +6,9 @@ from simulator.protocols.declaration import Declared
 from simulator.protocols.pulsar import events
 from simulator.protocols.pulsar.commands import declared as commands
 from simulator.protocols.pulsar.commands.declared.refusals import REFUSALS
-from simulator.protocols.pulsar.scenario import kinds, sections, settings, strategies
+from simulator.protocols.pulsar.scenario import sections, settings, strategies
 from simulator.protocols.pulsar.scenario.consistency import check_consistency, remarks
-from simulator.protocols.pulsar.scenario.families import FAMILIES, MECHANISMS
-from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.protocols.pulsar.scenario.model import FAMILIES, MECHANISMS, PulsarScenario
 
 
 def names(scenario: PulsarScenario) -> dict[str, list[str]]:
@@ -27,7 +26,7 @@ PULSAR_DECLARED = Declared(
     events=events.EVENTS,
     settings=settings.SETTINGS,
     options=settings.OPTIONS,
-    kinds=kinds.KINDS,
+    kinds=sections.KINDS,
     key_groups=sections.KEY_GROUPS,
     consistency=check_consistency,
     remarks=remarks,

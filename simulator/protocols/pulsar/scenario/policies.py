@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Key
 from simulator.scenarios.units import format_size
 
 TOPIC_TYPES = ("non-partitioned", "partitioned")

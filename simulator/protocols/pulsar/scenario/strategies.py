@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simulator.protocols.pulsar.scenario.families import TENANT_MIGRATION
-from simulator.protocols.pulsar.scenario.model import PulsarScenario, SubscriptionSpec
+from simulator.protocols.pulsar.scenario.model import TENANT_MIGRATION, PulsarScenario, SubscriptionSpec
+from simulator.scenarios.declarations import Strategy, StrategyRules
 from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.problems import Problem, ScenarioError
-from simulator.scenarios.strategy import Strategy, StrategyRules
+from simulator.scenarios.tree import Problem, ScenarioError
 
 SYNC_COMMAND = "subscription.sync-acknowledgements"
 """A command that requires acknowledgement-state sync; it is left out under other strategies."""

@@ -19,8 +19,8 @@ from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.ranks import SHADOW, rank
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
-from simulator.protocols.pulsar.storage import retention, tail_read
-from simulator.protocols.pulsar.storage.tail_read import TailRead, lateness_of
+from simulator.protocols.pulsar.storage import messages, retention
+from simulator.protocols.pulsar.storage.messages import TailRead, lateness_of
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class ShadowReplicator:
             return
         delay_us = self.topic.hot.new_entries_check_delay_us
         limited = delay_us or self.topic.appends is not None
-        if limited and not tail_read.begin(self, delay_us):
+        if limited and not messages.begin(self, delay_us):
             return
         self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
@@ -302,7 +302,7 @@ class ShadowReplicator:
                 self._send(index)
         self.reading = False
         if limited and self.state == STARTED and not self.stalled:
-            tail_read.wait(self, delay_us)
+            messages.wait(self, delay_us)
 
     def check_for_new_entries(self, check_us: int) -> None:
         """The delay is over, and entries were appended in it."""

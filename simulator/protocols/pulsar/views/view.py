@@ -13,8 +13,8 @@ from pyroaring import BitMap
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic, lost_messages
 from simulator.protocols.pulsar.summary_sections import audience_figures, broker_figures, reads_by_place
+from simulator.protocols.pulsar.views.creation import lookup_view, migrations_view
 from simulator.protocols.pulsar.views.inspection import read_position_text
-from simulator.protocols.pulsar.views.migration import lookup_view, migrations_view
 from simulator.system.links import shown
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from simulator.protocols.pulsar.commands.declared import (
     topic_shapes,
     topics,
 )
-from simulator.scenarios.command import Command
-from simulator.scenarios.draw_commands import DRAWS
-from simulator.scenarios.link_commands import LINKS
+from simulator.scenarios.declarations import Command
+from simulator.scenarios.shared_commands import DRAWS, LINKS
 
 _LINK_CONSEQUENCES = {
     "link.cut": (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from simulator.protocols.pulsar.scenario.families import PULSAR
-from simulator.scenarios.command import Command
-from simulator.scenarios.key import Key
+from simulator.protocols.pulsar.scenario.model import PULSAR
+from simulator.scenarios.declarations import Command, Key
 from simulator.scenarios.limits import LARGEST_COUNT
 
 command = partial(Command, protocol=PULSAR)

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLIENT, CONSUMER, PRODUCER, command
-from simulator.scenarios.command import Command, Objection
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, Objection, When
 from simulator.scenarios.limits import LONGEST_MEAN_US, PUBLISHED_AT_ONCE_MAX
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, command
-from simulator.scenarios.command import Command
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, When
 
 MARKER_WORDS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")
 """Marker types as the trace's registry names them (a test compares)."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, command
-from simulator.scenarios.command import Command, Objection
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, Objection, When
 
 
 def _to_another(values: Mapping[str, Any]) -> Objection | None:

@@ -12,9 +12,7 @@ from simulator.protocols.pulsar.scenario.policies import (
     SIZE,
     TOPIC_TYPES,
 )
-from simulator.scenarios.command import Command
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, When
 
 _NAMESPACE = Key("namespace", "namespace", "which namespace", required=True, begin="public/default")
 

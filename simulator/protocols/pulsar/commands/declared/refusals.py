@@ -6,10 +6,10 @@ A number is the HTTP status that pulsar-admin would get. A capitalised word is t
 
 from __future__ import annotations
 
-from simulator.scenarios import link_commands
+from simulator.scenarios import shared_commands
 
 REFUSALS: dict[str, str] = {
-    **link_commands.REFUSALS,
+    **shared_commands.REFUSALS,
     "400": "the request is not valid",
     "403": "not permitted, or a name that is not valid",
     "404": "the namespace, topic, policy or schema does not exist",

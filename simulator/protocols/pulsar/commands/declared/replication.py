@@ -12,9 +12,7 @@ from simulator.protocols.pulsar.commands.declared.arguments import (
     TOPIC,
     command,
 )
-from simulator.scenarios.command import Command
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, When
 
 _LISTED = Key("clusters", "names", "the whole new list", required=True)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, CLUSTER, TOPIC, command
-from simulator.scenarios.command import Command
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key
 
 READ: tuple[Command, ...] = (
     command(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, ROLE, command
-from simulator.scenarios.command import Command
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key
 
 _SHADOW_SOURCE = Key("topic", "address", "the source topic", required=True)
 

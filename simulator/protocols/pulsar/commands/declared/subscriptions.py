@@ -13,9 +13,7 @@ from simulator.protocols.pulsar.commands.declared.arguments import (
     SUBSCRIPTION,
     command,
 )
-from simulator.scenarios.command import Command, Objection
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, Objection, When
 
 
 def _leaves(values: Mapping[str, Any]) -> Objection | None:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, TOPIC, command
 from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST
-from simulator.scenarios.command import Command
-from simulator.scenarios.consequence import When
-from simulator.scenarios.key import Key
+from simulator.scenarios.declarations import Command, Key, When
 
 _PARTITIONS = Key(
     "partitions",
