@@ -140,7 +140,7 @@ def _marked(
 
 
 def _repeats(runtime: Pulsar, subscription: str, there: Topic) -> tuple[BitMap, BitMap, int]:
-    """Entries that would be duplicates, others acked in another cluster, and how many duplicates there are.
+    """Entries to be delivered again, others acked in another cluster, and the number of duplicates.
 
     Others are messages of partly acknowledged batches that the cursor holds.
     """
