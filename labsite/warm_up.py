@@ -22,7 +22,6 @@ from django.conf import settings
 
 from simulator import World
 from simulator.headless import trace_meta
-from simulator.trace.files import write_trace
 from visualizer.experiments.models import Experiment
 from visualizer.tasks.models import any_queued
 
@@ -80,6 +79,8 @@ def _made() -> bool:
 
 
 def _trace(name: str, path: Path) -> Path:
+    from simulator.trace.files import write_trace
+
     world = World.open(name)
     world.run()
     write_trace(path, world.trace, trace_meta(world))

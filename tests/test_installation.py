@@ -114,7 +114,9 @@ def test_every_pin_belongs_to_one_stage_and_spark_and_tests_not_to_the_sites():
 
 
 def test_the_site_runs_with_its_own_stage_only(tmp_path):
-    """Pages of all kinds are made in a process in which the other stages' modules cannot be imported."""
+    """Pages of all kinds are made, and the worker of small experiments is loaded, in a process in which the
+    other stages' modules cannot be imported.
+    """
     program = """
 import sys
 class Refusing:
@@ -128,8 +130,10 @@ from django.test import Client
 call_command("migrate", verbosity=0)
 client = Client(headers={"host": "localhost"})
 made = client.post("/labs/", {"scenario": "two-regions"}, content_type="application/json").json()
-for path in ("/", "/my-set-up/", "/my-labs/", made["url"].split("#")[0], "/static/js/pages/lab.js", "/static/plotly/plotly-basic.min.js"):
+for path in ("/", "/my-set-up/", "/editor/", "/editor/schema.json", "/experiments/", "/audits/", "/fidelity/", "/glossary/", "/compare/strategies-between-snapshots/", "/api/openapi.json", "/scenarios/pictures.json", "/my-labs/", made["url"].split("#")[0], "/static/js/pages/lab.js", "/static/plotly/plotly-basic.min.js"):
     print(path, client.get(path).status_code)
+import labsite.management.commands.db_worker
+import labsite.engine_worker
 import io
 from simulator.headless import simulate
 print("run", simulate("two-regions", io.StringIO(), io.StringIO(), until="1s"))
@@ -158,7 +162,7 @@ assert "script/server" in complaint.getvalue(), complaint.getvalue()
     assert (statuses.pop("run"), statuses.pop("run-with-trace")) == ("0", "2"), (
         "only a trace file needs the reports' packages"
     )
-    assert len(statuses) == 6 and statuses.pop("/my-labs/") in ("200", "404"), statuses
+    assert len(statuses) == 15 and statuses.pop("/my-labs/") in ("200", "404"), statuses
     assert set(statuses.values()) == {"200"}, statuses
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.experiments import FAILED, FINISHED, Experiment
-from spark_reports.experiments.report.figures import nearest_rank, quantile_ranks
+from spark_reports.experiments.report.binomial import nearest_rank, quantile_ranks
 
 P95 = 0.95
 FAILED_SHOWN = 5

@@ -10,6 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from spark_reports.experiments.report.binomial import (
+    at_least,
+    lower_bound,
+    quantile_ranks,
+    runs_needed,
+    upper_bound,
+)
 from spark_reports.experiments.report.bound import judged
 from spark_reports.experiments.report.choices import cheapest_first, magnitude
 from spark_reports.experiments.report.figures import (
@@ -18,16 +25,11 @@ from spark_reports.experiments.report.figures import (
     Design,
     PointRuns,
     Values,
-    at_least,
     design_effect,
     design_of,
     figures_of,
     independent_runs,
-    lower_bound,
-    quantile_ranks,
     runs_by_point,
-    runs_needed,
-    upper_bound,
     variance_shares,
 )
 from spark_reports.experiments.report.results import results_of

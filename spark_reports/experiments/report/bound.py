@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.experiments import Wanted
+from spark_reports.experiments.report.binomial import lower_bound, runs_needed, upper_bound
 from spark_reports.experiments.report.figures import (
     SAMPLED,
     Design,
@@ -20,9 +21,6 @@ from spark_reports.experiments.report.figures import (
     Numbers,
     PointRuns,
     independent_runs,
-    lower_bound,
-    runs_needed,
-    upper_bound,
 )
 
 MEETS, MISSES, UNDECIDED = "meets", "misses", "undecided"
