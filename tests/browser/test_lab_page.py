@@ -110,6 +110,13 @@ def test_a_region_is_crashed_by_a_click_and_a_refusal_has_a_reason(lab):
     lab.until("state.playing || state.at_us > 5000000")
 
 
+def test_an_equal_refusal_replaces_the_earlier_one(lab):
+    for cluster in ("no-such-region", "no-such-region", "another"):
+        lab.page.evaluate(f"() => failoverLab.link.command({{ do: 'cluster.crash', cluster: '{cluster}' }})")
+    expect(lab.page.locator("li.notice").filter(has_text="another")).to_be_visible()
+    expect(lab.page.locator("li.notice")).to_have_count(2)
+
+
 def test_failover_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
     lab.seek(7_000_000)
     lab.seek(5_100_000)

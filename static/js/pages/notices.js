@@ -18,6 +18,7 @@ export function makeNotices(document, root) {
     say({ error, hint = "", tone = "harm" }) {
       const close = element(document, "button.close", { type: "button", "aria-label": "dismiss", text: "×", onclick: () => item.remove() });
       const item = element(document, `li.notice.${tone}`, {}, [element(document, "p", {}, [element(document, "b", { text: sentence(error) }), hint ? ` ${sentence(hint)}` : ""]), close]);
+      for (const other of [...list.children]) if (other.textContent === item.textContent) other.remove();
       list.prepend(item);
       while (list.children.length > SHOWN) list.lastChild.remove();
     },
