@@ -1,6 +1,6 @@
 """URLs of the labs and their pages, grouped by topic."""
 
-from django.urls import path, register_converter
+from django.urls import path
 
 from visualizer.api import views as api
 from visualizer.comparisons import inevitable_views as inevitable
@@ -11,22 +11,8 @@ from visualizer.pages import gallery, glossary, page_scripts, views
 from visualizer.pages import my_labs as mine
 from visualizer.presenting import views as presenting
 from visualizer.questions import questions
-from visualizer.questions.arguments import DIGITS
 from visualizer.setups import views as setups
 from visualizer.sharing import views as sharing
-
-
-class Whole:
-    """Path converter of whole numbers, with at most `DIGITS` digits.
-
-    The range is checked with the other arguments (`visualizer.questions.arguments`).
-    """
-
-    regex = f"[0-9]{{1,{DIGITS}}}"
-    to_python, to_url = int, str
-
-
-register_converter(Whole, "whole")
 
 app_name = "visualizer"
 
@@ -83,41 +69,10 @@ urlpatterns = [
     path("labs/<slug:lab_id>/copy/", mine.copy, name="copy-lab"),
     path("labs/<slug:lab_id>/rename/", mine.rename, name="rename-lab"),
     path("labs/<slug:lab_id>/delete/", mine.delete, name="delete-lab"),
-    path(
-        "labs/<slug:lab_id>/tiles/<whole:branch>/<str:cluster>/<str:topic>/<whole:level>/<whole:index>.json",
-        questions.tile,
-        name="tile",
-    ),
-    path("labs/<slug:lab_id>/rows.json", questions.rows, name="rows"),
-    path("labs/<slug:lab_id>/events.json", questions.events, name="events"),
-    path("labs/<slug:lab_id>/row/<whole:seq>.json", questions.row, name="row"),
-    path("labs/<slug:lab_id>/cone.json", questions.cone, name="cone"),
-    path("labs/<slug:lab_id>/curve.json", questions.curve, name="curve"),
-    path("labs/<slug:lab_id>/passages.json", questions.passages, name="passages"),
-    path("labs/<slug:lab_id>/node-messages.json", questions.node_messages, name="node-messages"),
-    path("labs/<slug:lab_id>/latest.json", questions.latest, name="latest"),
-    path("labs/<slug:lab_id>/landmarks.json", questions.landmarks, name="landmarks"),
-    path("labs/<slug:lab_id>/marker/<whole:number>.json", questions.marker, name="marker"),
-    path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),
-    path("labs/<slug:lab_id>/why-duplicates.json", questions.why_duplicates, name="why-duplicates"),
-    path(
-        "labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>.json", questions.messages, name="messages"
-    ),
-    path(
-        "labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>/story.json", questions.story, name="story"
-    ),
-    path(
-        "labs/<slug:lab_id>/forecast/<str:subscription>/<str:topic>.json", questions.forecast, name="forecast"
-    ),
-    path("labs/<slug:lab_id>/creation.json", questions.creation, name="creation"),
-    path("labs/<slug:lab_id>/brokers.json", questions.brokers, name="brokers"),
-    path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),
     path("labs/<slug:lab_id>/inevitable.json", inevitable.curve, name="inevitable"),
     path("labs/<slug:lab_id>/inevitable/cancel/", inevitable.cancel, name="cancel-inevitable"),
-    path("labs/<slug:lab_id>/tour.json", questions.tour, name="tour"),
     path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
     path("labs/<slug:lab_id>/commands/", api.give_command, name="api-command"),
     path("labs/<slug:lab_id>/seek/", api.seek, name="api-seek"),
-    path("labs/<slug:lab_id>/inputs.json", questions.inputs, name="inputs"),
-    path("labs/<slug:lab_id>/admin/<str:tool>/<str:cluster>/<str:topic>.json", questions.admin, name="admin"),
+    *questions.PATHS,
 ]

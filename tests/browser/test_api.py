@@ -15,7 +15,7 @@ import pytest
 from django.urls import resolve
 
 from script.support.temporary_site import Site
-from visualizer.api.description import OPERATIONS, description
+from visualizer.api.description import description
 
 PYTHON = Path(__file__).resolve().parents[2] / "static" / "python"
 CRASH = {"at_us": 2_000_000, "do": "cluster.crash", "cluster": "us-west"}
@@ -54,10 +54,23 @@ def check(name: str, answer: object) -> None:
     jsonschema.validate(answer, schema)
 
 
-@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.name)
-def test_each_described_address_exists(one):
-    path = re.sub(r"\{(\w+)\}", lambda found: {"kind": "json"}.get(found[1], "abc123"), one.path)
+@pytest.mark.parametrize("described", sorted(description()["paths"]))
+def test_each_described_address_exists(described):
+    numbers = ("seq", "number", "failover", "branch", "level", "index")
+    path = re.sub(
+        r"\{(\w+)\}",
+        lambda found: {"kind": "json"}.get(found[1], "7" if found[1] in numbers else "abc"),
+        described,
+    )
     assert resolve(path).func is not None
+
+
+def test_a_question_describes_its_arguments_with_their_bounds():
+    told = operation("readRows")
+    assert told["summary"].startswith("Rows first <= seq < last")
+    given = {one["name"]: one["schema"] for one in told["parameters"]}
+    assert set(given) == {"lab", "first", "last", "control", "limit"}
+    assert given["limit"] == {"type": "integer", "minimum": 1, "maximum": 2000, "default": 500}
 
 
 def test_the_description_is_served(client, address):

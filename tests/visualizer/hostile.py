@@ -55,7 +55,7 @@ values = st.recursive(
 
 
 def arguments_of(known: dict[str, Any], names: list[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of a question (`visualizer.questions.arguments`): mostly of the right type, so that they
+    """Arguments of a question (`visualizer.questions.question`): mostly of the right type, so that they
     get far; in and out of bounds, existing and missing.
     """
     by_type = {int: numbers, bool: st.booleans(), str: st.sampled_from(names) | texts}

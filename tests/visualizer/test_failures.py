@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -18,7 +19,7 @@ from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 from visualizer.live.frames import FrameMaker
 from visualizer.models import Lab
-from visualizer.questions.queries import ANSWERS
+from visualizer.questions.question import QUESTIONS
 
 
 class EngineBug(Exception):
@@ -148,7 +149,7 @@ async def test_an_internal_error_in_a_question_fails_that_question_only(made, mo
     await page.seek(1_000_000)
     with monkeypatch.context() as patched:
         patched.setattr(World, "summary", broken)
-        patched.setitem(ANSWERS, "row", broken)
+        patched.setitem(QUESTIONS, "row", replace(QUESTIONS["row"], answer=broken))
         answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{'row/1' if name == 'row' else name}.json")
     assert answer.status_code == 500
     body = json.loads(answer.content)

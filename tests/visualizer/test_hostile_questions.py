@@ -5,8 +5,8 @@ Generated from the registry of questions.
 
 from __future__ import annotations
 
-import inspect
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,8 +22,7 @@ from visualizer.labs.exchange import Exchange
 from visualizer.labs.running import Runner
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.questions.arguments import ARGUMENTS, Argument, check_arguments
-from visualizer.questions.queries import ANSWERS
+from visualizer.questions.question import QUESTIONS, Argument, check_arguments
 
 ANSWER_BYTES = 2_000_000
 """The maximum of one answer: 2,000 rows, the most that are returned at once, have about one megabyte."""
@@ -57,20 +56,13 @@ async def asked(hub, request) -> Any:
     return hub, room, names
 
 
-def test_every_question_declares_every_argument():
-    assert set(ARGUMENTS) == set(ANSWERS)
-    for name, function in ANSWERS.items():
-        taken = set(inspect.signature(function).parameters) - {"session"}
-        assert taken == set(ARGUMENTS[name]), name
-
-
 @pytest.mark.parametrize("asked", LABS, indirect=True)
 @HOSTILE
 @given(data=st.data())
 async def test_hostile_arguments_fail_at_most_their_question(asked, data):
     hub, room, names = asked
-    for what in sorted(ANSWERS):
-        arguments = data.draw(arguments_of(ARGUMENTS[what], names), label=what)
+    for what in sorted(QUESTIONS):
+        arguments = data.draw(arguments_of(QUESTIONS[what].arguments, names), label=what)
         # a page of this process, another process
         for asking in (
             lambda: hub.ask(room.lab.pk, what, **arguments),
@@ -115,7 +107,7 @@ async def test_an_answer_that_cannot_be_encoded_fails_its_question_only(asked, a
         yield None
         return {"found": answer}
 
-    monkeypatch.setitem(ANSWERS, "summary", broken)
+    monkeypatch.setitem(QUESTIONS, "summary", replace(QUESTIONS["summary"], answer=broken))
     with pytest.raises(Refused) as refused:
         await hub.ask(room.lab.pk, "summary")
     assert refused.value.code == "internal-error"

@@ -15,7 +15,7 @@ from visualizer.labs import jobs
 from visualizer.labs.session import Session
 from visualizer.labs.work import MOST_EVENTS, Job
 from visualizer.live.wire import Refused
-from visualizer.questions.queries import ANSWERS
+from visualizer.questions.question import QUESTIONS
 
 ROWS_OF_A_TURN = 8_000
 """A slice of 1,000 queue events, as `took` sets below, writes fewer rows.
@@ -115,7 +115,7 @@ def test_a_question_and_a_seek_wait_for_the_end_of_the_instant():
     whole.run(1_000_000)
     session.submit(
         Job(
-            ANSWERS["rows"](session, first=0, last=None, control=True, limit=10),
+            QUESTIONS["rows"].answer(session, first=0, last=None, control=True, limit=10),
             lambda answer: found.append(session.world.whole),
             found.append,
         )

@@ -26,7 +26,7 @@ from visualizer.labs.session import Session
 from visualizer.labs.work import MOST_EVENTS, Job
 from visualizer.live.frame_scheduler import CHECK_ROWS
 from visualizer.live.wire import Refused
-from visualizer.questions.queries import ANSWERS
+from visualizer.questions.question import QUESTIONS
 from visualizer.questions.rows import READ_ROWS, SEARCHED_ROWS
 
 MESSAGES = 24_000
@@ -154,14 +154,14 @@ def within_bounds(most: Counter[str], what: str) -> None:
     assert {kind: number for kind, number in most.items() if number > MOST[kind]} == {}, what
 
 
-QUESTIONS: dict[str, dict[str, Any]] = {
+ASKED: dict[str, dict[str, Any]] = {
     "rows": {"first": 0, "last": None, "control": False, "limit": 2000},
     "row": {"seq": 150_000},
     "events": {},
     "cone": {"seq": 1000},
     "curve": {"from_us": 0, "to_us": END_US},
     "passages": {"from_us": 0, "to_us": END_US},
-    "node-messages": {"group": "billing", "clients": [], "from_us": 0, "to_us": END_US},
+    "node-messages": {"group": "billing", "client": [], "from_us": 0, "to_us": END_US},
     "latest": {"group": "billing", "client": "web", "stream": "", "after": 0},
     "landmarks": {},
     "marker": {"number": 5},
@@ -183,14 +183,14 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 def test_every_question_is_covered():
-    assert set(QUESTIONS) == set(ANSWERS)
+    assert set(ASKED) == set(QUESTIONS)
 
 
-@pytest.mark.parametrize("what", QUESTIONS)
+@pytest.mark.parametrize("what", ASKED)
 @pytest.mark.parametrize("at_us", [END_US, END_US // 2])
 async def test_a_question_about_a_large_lab_is_bounded_in_every_turn(lab, work, what, at_us):
     await done(lab, jobs.seek(lab, at_us, None), work)
-    answer, _turns, most = await done(lab, ANSWERS[what](lab, **QUESTIONS[what]), work)
+    answer, _turns, most = await done(lab, QUESTIONS[what].answer(lab, **ASKED[what]), work)
     assert not isinstance(answer, Refused), (answer.code, answer.error)
     within_bounds(most, what)
 
@@ -253,7 +253,7 @@ async def test_the_loop_continues_while_a_run_is_counted(lab, work):
     lab.looking.want()
     while lab.turn(0.0):
         pass
-    lab.submit(Job(ANSWERS["summary"](lab), lambda _: None, lambda _: None, "count"))
+    lab.submit(Job(QUESTIONS["summary"].answer(lab), lambda _: None, lambda _: None, "count"))
     assert lab.turn(1.0) and lab.blocked_on is not None
     assert not lab.turn(1.1), "the lab stands still meanwhile"
     before = lab.listener.frames
@@ -266,7 +266,7 @@ async def test_the_loop_continues_while_a_run_is_counted(lab, work):
 @pytest.mark.parametrize(
     "what",
     sorted(
-        set(ANSWERS)
+        set(QUESTIONS)
         - {
             "rows",
             "row",
@@ -294,7 +294,7 @@ async def test_a_lab_without_logs_refuses_questions_about_logs_with_a_reason(wha
     world.run(1_000_000)
     session.start_with(world, scenario)
     result: list[Any] = []
-    session.submit(Job(ANSWERS[what](session, **QUESTIONS[what]), result.append, result.append))
+    session.submit(Job(QUESTIONS[what].answer(session, **ASKED[what]), result.append, result.append))
     for turn in range(100):
         session.turn(float(turn))
         if session.blocked_on is not None:

@@ -1,15 +1,19 @@
-"""The description of the HTTP API as an OpenAPI 3.1 document, from one table of operations.
+"""The description of the HTTP API as an OpenAPI 3.1 document: what scripts need.
 
-Rules: only what scripts need is described; `docs/websocket.md` has every address. A test checks the answers
-of a site against it.
+The questions about a lab describe themselves (`visualizer.questions.question`); the other operations are a
+table here. A test checks the answers of a site against it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+import re
+from dataclasses import dataclass, field
 from typing import Any
 
 from simulator import ENGINE_VERSION
+from visualizer.questions.queries import QUESTIONS
+from visualizer.questions.question import Question
 
 RUN = {
     "type": "object",
@@ -87,6 +91,7 @@ class Operation:
     answer: dict[str, Any] | None  # None: a file
     status: int = 200
     body: dict[str, Any] | None = None
+    arguments: dict[str, dict[str, Any]] = field(default_factory=dict)  # schemas, by name
 
 
 OPERATIONS = (
@@ -101,13 +106,6 @@ OPERATIONS = (
         RUN,
     ),
     Operation("get", "/labs/{lab}/run.json", "readRun", "The run that a lab shows, as a document.", RUN),
-    Operation(
-        "get",
-        "/labs/{lab}/summary.json",
-        "readSummary",
-        "Figures of the run up to the instant shown (docs/counting.md).",
-        ANY,
-    ),
     Operation(
         "post",
         "/labs/{lab}/seek/",
@@ -144,9 +142,6 @@ OPERATIONS = (
             "additionalProperties": False,
         },
     ),
-    Operation(
-        "get", "/labs/{lab}/rows.json", "readRows", "Events: ?first=, ?last=, ?control=1, ?limit=.", ANY
-    ),
     Operation("get", "/labs/{lab}/trace.jsonl", "downloadTrace", "Every event as JSON lines.", None),
     Operation("get", "/labs/{lab}/scenario.yaml", "downloadScenario", "The scenario as YAML.", None),
     Operation(
@@ -182,6 +177,10 @@ def description() -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for one in OPERATIONS:
         paths.setdefault(one.path, {})[one.method] = _operation(one)
+    for asked in QUESTIONS.values():
+        if asked.path:
+            one = _question(asked)
+            paths[one.path] = {"get": _operation(one)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -195,17 +194,49 @@ def description() -> dict[str, Any]:
     }
 
 
+def _question(asked: Question) -> Operation:
+    """The address of a question about a lab, from its declaration."""
+    first = inspect.cleandoc(asked.answer.__doc__ or "").split("\n\n")[0]
+    schemas = {
+        name: argument.schema
+        if asked.defaults.get(name) in (None, "")
+        else argument.schema | {"default": asked.defaults[name]}
+        for name, argument in asked.arguments.items()
+    }
+    return Operation(
+        "get",
+        "/labs/{lab}/" + re.sub(r"<\w+:(\w+)>", r"{\1}", asked.path),
+        "read" + asked.name.title().replace("-", ""),
+        " ".join(first.split()),
+        ANY,
+        arguments=schemas,
+    )
+
+
 def _operation(one: Operation) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": "The answer."}
     if one.answer is not None:
         answer["content"] = {"application/json": {"schema": one.answer}}
     refused = {"description": "Why not.", "content": {"application/json": {"schema": REFUSAL}}}
-    names = [part[1:-1] for part in one.path.split("/") if part.startswith("{")]
+    in_path = re.findall(r"\{(\w+)\}", one.path)
     described: dict[str, Any] = {
         "operationId": one.name,
         "summary": one.words,
         "parameters": [
-            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
+            *(
+                {
+                    "name": name,
+                    "in": "path",
+                    "required": True,
+                    "schema": one.arguments.get(name, {"type": "string"}),
+                }
+                for name in in_path
+            ),
+            *(
+                {"name": name, "in": "query", "schema": schema}
+                for name, schema in one.arguments.items()
+                if name not in in_path
+            ),
         ],
         "responses": {str(one.status): answer, "default": refused},
     }

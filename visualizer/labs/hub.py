@@ -29,7 +29,7 @@ from visualizer.labs.running import Runner
 from visualizer.labs.saving import NOT_SAVED, Saver
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.questions.arguments import check_arguments
+from visualizer.questions.question import check_arguments
 
 logger = logging.getLogger(__name__)
 

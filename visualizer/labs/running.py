@@ -28,7 +28,8 @@ from visualizer.labs.work import Job
 from visualizer.live.frames import Frame
 from visualizer.live.wire import Refused
 from visualizer.pages.pictures import picture_at
-from visualizer.questions.queries import COUNTED, answer
+from visualizer.questions.queries import answer
+from visualizer.questions.question import QUESTIONS
 
 if TYPE_CHECKING:
     from visualizer.labs.hub import Hub
@@ -326,7 +327,7 @@ class Runner:
                 answer(self.session, what, arguments),
                 done,
                 refused,
-                "count" if what in COUNTED else "",
+                "count" if what in QUESTIONS and QUESTIONS[what].counts else "",
                 broken=broken,
             )
         )

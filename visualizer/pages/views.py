@@ -27,7 +27,7 @@ from visualizer.live.wire import LATEST_US, Refused, json_object, problems_count
 from visualizer.models import Lab
 from visualizer.pages.my_labs import LABS_REQUESTED_MAX
 from visualizer.pages.scenario_reading import problem_of
-from visualizer.questions.arguments import number_in
+from visualizer.questions.question import number_in
 from visualizer.questions.questions import refusal
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.registry import pattern_of
 from visualizer.live.packing import packed
+from visualizer.live.wire import LATEST_US
+from visualizer.questions.question import Whole, question, require_window
 
 if TYPE_CHECKING:
     from visualizer.labs.session import Session
@@ -31,11 +33,13 @@ POINTS_SENT = 800
 """Most points of an answer: as many as a page holds, two for each few pixels of a wide screen."""
 
 
-def curve(session: Session, from_us: int, to_us: int) -> Work:
-    """The points with from_us <= instant <= to_us, up to the instant shown.
+@question("curve.json")
+def curve(session: Session, from_us: Whole = 0, to_us: Whole = LATEST_US) -> Work:
+    """The points of the risk curve with from_us <= instant <= to_us, up to the instant shown.
 
     Returns `{branch, from_us, to_us, count, points}`; `count` is their number before thinning.
     """
+    require_window(from_us, to_us)
     world = session.world
     found = session.risk_curves.between(from_us, min(to_us, world.now_us))
     yield None

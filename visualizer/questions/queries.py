@@ -1,43 +1,41 @@
-"""Answers to requests of a page beside the socket: rows, causes, markers, summary, statistics, inputs.
+"""Answers to requests of a page beside the socket: rows, markers, summary, statistics, inputs, tour.
 
 Rules: each answer is a job of the lab, so the world does not move meanwhile. It is a generator that may yield
 between pieces, and work that cannot be cut happens in a thread. A request for something that does not exist
-is refused with a reason. The bounds of every argument are in `visualizer.questions.arguments`. Only `ANSWERS`
-may be requested. An internal error in an answer ends only that answer.
+is refused with a reason. An internal error in an answer ends only that answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from simulator import ENGINE_VERSION, AdminError, NotOffered
 from simulator.headless import meta_of_trace
+from visualizer.labs.definitions import builtin_scenario
 from visualizer.labs.work import Work, in_thread
-from visualizer.live.frames import latest
 from visualizer.live.wire import Refused, encode
-from visualizer.questions import stories
-from visualizer.questions.arguments import check_arguments
-from visualizer.questions.curve import curve
-from visualizer.questions.rows import (
-    SEARCHED_ROWS,
-    causes_of,
-    cone,
-    events,
-    landmarks,
-    node_messages,
-    passages,
-    rows_at,
+from visualizer.questions import stories, tiles  # noqa: F401 stories declares questions
+from visualizer.questions.question import (
+    HIGHEST_LEVEL,
+    HIGHEST_TILE,
+    QUESTIONS,
+    ROWS_LIMIT,
+    Argument,
+    Flag,
+    Number,
+    Text,
+    Whole,
+    check_arguments,
+    question,
 )
-from visualizer.questions.tiles import absent_tile, tile
-from visualizer.questions.tours import tour
+from visualizer.questions.rows import SEARCHED_ROWS, causes_of, rows_at
 
 if TYPE_CHECKING:
     from visualizer.labs.session import Session
 
 
-Question = tuple[str, str, str]
-"""A request: (tool, cluster, topic)."""
+Printed = tuple[str, str, str]
+"""What is printed: (tool, cluster, topic)."""
 
 
 class Printouts:
@@ -49,27 +47,34 @@ class Printouts:
 
     def __init__(self) -> None:
         self._instant: tuple[int, int, int] | None = None
-        self._answers: dict[Question, dict[str, Any]] = {}
+        self._answers: dict[Printed, dict[str, Any]] = {}
 
-    def ask(self, world: Any, question: Question) -> Work:
+    def ask(self, world: Any, printed: Printed) -> Work:
         """The answer of `World.admin`, computed in slices when it is not kept. Raises Refused."""
         instant = (world.branch, world.seq, world.now_us)
         if instant != self._instant:
             self._instant, self._answers = instant, {}
-        if question not in self._answers:
+        if printed not in self._answers:
             try:
-                answer = yield from world.begin_admin(*question)
+                answer = yield from world.begin_admin(*printed)
             except AdminError as error:
                 raise Refused("not-found", str(error), error.hint) from None
-            self._answers[question] = answer
-        return self._answers[question]
+            self._answers[printed] = answer
+        return self._answers[printed]
 
 
 CAUSES_SHOWN = 200
 """Most links of a chain of causes. Longer ones end in `more`."""
 
 
-def rows(session: Session, first: int, last: int | None, control: bool, limit: int) -> Work:
+@question("rows.json")
+def rows(
+    session: Session,
+    first: Whole = 0,
+    last: Whole | None = None,
+    control: Flag = False,
+    limit: Annotated[int, Argument(int, ROWS_LIMIT, low=1)] = 500,
+) -> Work:
     """Rows first <= seq < last up to the instant shown, from the oldest on.
 
     At most `limit` rows are returned. `next` is where the next page begins.
@@ -95,7 +100,8 @@ def rows(session: Session, first: int, last: int | None, control: bool, limit: i
     }
 
 
-def row(session: Session, seq: int) -> Work:
+@question("row/<whole:seq>.json")
+def row(session: Session, seq: Whole) -> Work:
     """A row, the chain of its causes back to the root, and the row of its `evidence_seq`."""
     trace = session.world.trace
     if seq >= len(trace):
@@ -111,7 +117,9 @@ def row(session: Session, seq: int) -> Work:
     }
 
 
-def marker(session: Session, number: int) -> Work:
+@question("marker/<whole:number>.json")
+def marker(session: Session, number: Whole) -> Work:
+    """A marker, counted from 1 in the run, and where it has arrived so far."""
     require_logs(session)
     found = yield in_thread(lambda: _marker(session.world, number))
     if found is None:
@@ -128,16 +136,20 @@ def _marker(world: Any, number: int) -> dict[str, Any] | None:
         return None
 
 
+@question("summary.json", counts=True)
 def summary(session: Session) -> Work:
+    """Figures of the run up to the instant shown (docs/counting.md)."""
     return (yield in_thread(session.world.summary))
 
 
-def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
+@question("admin/<str:tool>/<str:cluster>/<str:topic>.json")
+def admin(session: Session, tool: Text, cluster: Text, topic: Text) -> Work:
     """The output of an admin tool at the instant shown (docs/admin.md)."""
     require_logs(session)
     return (yield from session.printouts.ask(session.world, (tool, cluster, topic)))
 
 
+@question("inputs.json", counts=True)
 def inputs(session: Session) -> Work:
     """The inputs that reproduce this run, up to the instant shown."""
     world = session.world
@@ -151,6 +163,7 @@ def inputs(session: Session) -> Work:
     }
 
 
+@question("")
 def branches(session: Session) -> Work:
     """The inputs of every branch, and the number of the one that is shown."""
     world = session.world
@@ -158,6 +171,7 @@ def branches(session: Session) -> Work:
     return {"branch": world.branch, "branches": world.branch_inputs()}
 
 
+@question("", counts=True)
 def trace_head(session: Session) -> Work:
     """The metadata of the trace up to the instant shown, as a trace file has it (docs/trace.md)."""
     world = session.world
@@ -165,13 +179,26 @@ def trace_head(session: Session) -> Work:
     return {**head, "branch": world.branch}
 
 
+@question("brokers.json")
 def brokers(session: Session) -> Work:
     """The load of the declared brokers over time, and the latency of what they send."""
     require_logs(session)
     return (yield in_thread(session.world.broker_load))
 
 
-def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int, index: int) -> Work:
+@question(
+    "tiles/<whole:branch>/<str:cluster>/<str:topic>/<whole:level>/<whole:index>.json",
+    full='"full":true',  # names hold no quotes, so this is the field
+)
+def tile(
+    session: Session,
+    branch: Number,
+    cluster: Text,
+    topic: Text,
+    level: Annotated[int, Argument(int, HIGHEST_LEVEL)],
+    index: Annotated[int, Argument(int, HIGHEST_TILE)],
+) -> Work:
+    """A tile of a topic's log. A full one never changes, so browsers cache it."""
     if branch != session.world.branch:
         raise Refused(
             "other-branch",
@@ -184,8 +211,8 @@ def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int,
         known = ", ".join(session.world.topics)
         raise Refused("not-found", f"There is no cluster {cluster[:80]!r}.", f"Clusters are {known}.")
     if topic not in held:
-        return absent_tile(level, index)
-    return (yield from tile(session, cluster, topic, level, index))
+        return tiles.absent_tile(level, index)
+    return (yield from tiles.tile(session, cluster, topic, level, index))
 
 
 def require_logs(session: Session) -> None:
@@ -194,11 +221,8 @@ def require_logs(session: Session) -> None:
         raise Refused("no-logs", "This lab has no clusters with logs.", "See the event list and the summary.")
 
 
-COUNTED = frozenset({"summary", "inputs", "trace-head", "why-duplicates", "messages", "story"})
-"""Requests that may take seconds in a long run. The page shows that one is running."""
-
-
-def creation(session: Session, of: str | None) -> Work:
+@question("creation.json")
+def creation(session: Session, of: Text | None = None) -> Work:
     """Each cluster's namespaces and topics, and the start of every replicator.
 
     With `of` (`from/to/topic`) the answer also has how the starts of that replicator went so far.
@@ -226,39 +250,49 @@ def creation(session: Session, of: str | None) -> Work:
     }
 
 
-ANSWERS: dict[str, Callable[..., Work]] = {
-    "rows": rows,
-    "row": row,
-    "events": events,
-    "cone": cone,
-    "curve": curve,
-    "passages": passages,
-    "node-messages": node_messages,
-    "latest": latest,
-    "landmarks": landmarks,
-    "marker": marker,
-    "summary": summary,
-    "admin": admin,
-    "inputs": inputs,
-    "branches": branches,
-    "trace-head": trace_head,
-    "tile": tile_of,
-    "why-duplicates": stories.why_duplicates,
-    "messages": stories.messages,
-    "story": stories.story,
-    "what-if": stories.what_if,
-    "tour": tour,
-    "forecast": stories.forecast,
-    "creation": creation,
-    "brokers": brokers,
-}
+def _next(name: str) -> dict[str, Any] | None:
+    """The tour that the last step offers."""
+    if not name:
+        return None
+    following = builtin_scenario(name).tour
+    return None if following is None else {"scenario": name, "title": following.title}
+
+
+@question("tour.json")
+def tour(session: Session) -> Work:
+    """The tour of the lab's scenario: the first request starts its run, later ones return its state.
+
+    The run has the lab's scenario and seed and no command given by hand. It is run once per lab, whatever the
+    lab itself shows. The answers to its questions are included: they are no secret. `branch` is the lab's
+    branch that has the same run, None when commands were given by hand in all of them.
+    """
+    yield None
+    world = session.world
+    told = world.scenario.tour
+    if told is None:
+        raise Refused(
+            "not-found", "This scenario has no tour.", "Open a scenario of the gallery that has one."
+        )
+    assert session.reruns is not None, "the hub gives each session its reruns"
+    found = session.reruns.of_tour(world)
+    outcome: dict[str, Any] = found.outcomes[0] if found.outcomes else {"steps": [], "words": ""}
+    words = found.words or outcome["words"]
+    return {
+        "state": "failed" if words else found.state,
+        "words": words,
+        "title": told.title,
+        "minutes": told.minutes,
+        "branch": world.branch_without_commands,
+        "steps": outcome["steps"],
+        "next": _next(told.next),
+    }
 
 
 def answer(session: Session, what: str, arguments: dict[str, Any]) -> Work:
     """The answer to a question as JSON text. Raises Refused for arguments out of bounds."""
     check_arguments(what, arguments)
     try:
-        found = yield from ANSWERS[what](session, **arguments)
+        found = yield from QUESTIONS[what].answer(session, **arguments)
     except NotOffered as error:
         raise Refused(
             "not-offered", str(error), "Ask in a simulated run, or in a lab of another protocol."

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from simulator.protocols.registry import CODE
 from simulator.system.live_rows import Messages, StateRow
 from simulator.trace.registry import NULL
-from visualizer.live.wire import Refused
+from visualizer.live.wire import LATEST_US, Refused
+from visualizer.questions.question import CLIENTS, Argument, Text, Whole, question, require_window
 
 if TYPE_CHECKING:
     from simulator.system.live_rows import Passages
@@ -57,6 +58,7 @@ LOOKED_AT_ROWS = 1_000_000
 """Rows searched on each side. Rarely is one row in a thousand a control row."""
 
 
+@question("events.json")
 def events(session: Session) -> Work:
     """The control rows around the instant shown.
 
@@ -105,12 +107,13 @@ PIECE_ROWS = 16_384
 """Rows read in one slice of a job."""
 
 
+@question("cone.json")
 def cone(
     session: Session,
-    seq: int | None = None,
-    producer: str | None = None,
-    number: int | None = None,
-    marker: int | None = None,
+    seq: Whole | None = None,
+    producer: Text | None = None,
+    number: Whole | None = None,
+    marker: Whole | None = None,
 ) -> Work:
     """Find the causes and effects of a row, a message or a marker.
 
@@ -121,6 +124,12 @@ def cone(
     contains the row. Both are limited, and the answer shows when they were cut. A message or a marker is
     represented by its rows: its cone begins at the first of them.
     """
+    if sum((seq is not None, marker is not None, producer is not None and number is not None)) != 1:
+        raise Refused(
+            "bad-argument",
+            "A cone is asked for without a row, message or marker, or with several.",
+            "Give seq, or producer and number, or marker.",
+        )
     trace = session.world.trace
     if marker is not None:
         seq = yield from _first(session, {"marker": marker}, f"No marker {marker} has been written so far.")
@@ -196,12 +205,14 @@ LANDMARKS_LISTED = 1_000
 """Most faults and failovers that a scrub bar marks; of more, the newest. `stops` get twice as many."""
 
 
-def passages(session: Session, from_us: int, to_us: int) -> Work:
+@question("passages.json")
+def passages(session: Session, from_us: Whole = 0, to_us: Whole = LATEST_US) -> Work:
     """The rows of the window, or bins when there are too many.
 
     Returns `{from_us, to_us, branch, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type:
     [number per bin]}}, lost: {"a -> b": […]}}}`.
     """
+    require_window(from_us, to_us)
     world = session.world
     rows = world.protocol.live.passages
     first = world.trace.first_after(from_us - 1)
@@ -222,6 +233,7 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
     return {**answer, "bins": {"width_us": width_us, "counts": counts, "lost": lost}}
 
 
+@question("landmarks.json")
 def landmarks(session: Session) -> Work:
     """The faults and stops of the whole branch, as far as it has run.
 
@@ -293,18 +305,25 @@ def add_bins(into: dict[str, list[int]], name: str, numbers: Sequence[tuple[int,
 _COLUMNS = ("type", "at_us", "subscription", "client", "count", "topic", "reason")
 
 
-def node_messages(session: Session, group: str, clients: Sequence[str], from_us: int, to_us: int) -> Work:
-    """Rows of the window, or bins when there are too many.
+Clients = Annotated[list[str], Argument(str, many=CLIENTS)]
+
+
+@question("node-messages.json")
+def node_messages(
+    session: Session, group: Text, client: Clients, from_us: Whole = 0, to_us: Whole = LATEST_US
+) -> Work:
+    """Messages between a group's nodes in the window, or bins when there are too many.
 
     Returns `{group, from_us, to_us, branch, count, rows, again, before}`. Of too many rows it has `bins:
     {width_us, counts: {S: {kind: [number per bin]}}, lost: {S: […]}}` instead of rows. `again` are the seqs
-    of resent messages. Without `clients` all sessions are included.
+    of resent messages. Without `client` all sessions are included.
 
     Counts are sent when there are too many messages. Rules: a request has the window's instants and its
     sessions, so the page's work is bounded however long the run and however many sessions there are. The
     answer includes the state at the window's beginning: the latest row before it for each leader, borrower
     and lease.
     """
+    require_window(from_us, to_us)
     world = session.world
     trace = world.trace
     if trace.number(group) is None:
@@ -313,7 +332,7 @@ def node_messages(session: Session, group: str, clients: Sequence[str], from_us:
         )
     messages = world.protocol.live.messages
     listed = np.array([CODE[name] for name in messages.listed])
-    wanted = _Wanted(trace, group, clients)
+    wanted = _Wanted(trace, group, client)
     first, last = trace.first_after(from_us - 1), min(world.seq, trace.first_after(to_us))
     seqs: list[int] = []
     for begin in range(first, last, SCANNED_ROWS):
@@ -341,10 +360,10 @@ def node_messages(session: Session, group: str, clients: Sequence[str], from_us:
         for event in (*messages.sent, *messages.lost):
             _seqs, columns = wanted.places(begin, min(last, begin + SCANNED_ROWS), np.array([CODE[event]]))
             bins = (columns["at_us"] - from_us) // width_us
-            for (client, kind), numbers in tallied(trace.names, [columns["client"], columns["reason"]], bins):
+            for (name, kind), numbers in tallied(trace.names, [columns["client"], columns["reason"]], bins):
                 add_bins(
-                    counts.setdefault(client, {}) if event in messages.sent else lost,
-                    kind if event in messages.sent else client,
+                    counts.setdefault(name, {}) if event in messages.sent else lost,
+                    kind if event in messages.sent else name,
                     numbers,
                 )
             yield None
@@ -396,3 +415,74 @@ def _before(trace: Any, messages: Messages, wanted: _Wanted, end: int) -> Work:
             messages.fold(latest, StateRow(seq, names[code], reason_name, client, count, topic))
         yield None
     return sorted(latest.values())
+
+
+LATEST_ROWS = 4
+"""Rows kept of each type and reason, so the last four transitions of a machine are among them."""
+
+UNSAID = NULL - 1
+"""A number that no row has, for a name that is not in the trace."""
+
+_LATEST_COLUMNS = ("type", "subscription", "client", "topic", "reason")
+
+
+@question("latest.json")
+def latest(
+    session: Session, group: Text = "", client: Text = "", stream: Text = "", after: Whole = 0
+) -> Work:
+    """Find the latest rows about a group, a client or a stream, from row `after` on.
+
+    Returns `{group, client, stream, branch, seq, rows}`, with `rows` ascending. `seq` is where to continue. A
+    client's leases and reports about streams are separated into this stream's and any other's.
+
+    They are the transitions of each state machine, and the messages between the layers. Rules: a page that
+    asks again sends the first row to search from, so that a long run is searched once.
+    """
+    world = session.world
+    numbers = [
+        UNSAID if number is None else number
+        for number in (world.trace.number(name) for name in (group, client, stream))
+    ]
+    found: dict[tuple[int, int, bool], list[int]] = {}
+    for begin in range(after, world.seq, SCANNED_ROWS):
+        columns = world.trace.columns(begin, min(world.seq, begin + SCANNED_ROWS), names=_LATEST_COLUMNS)
+        here = columns["topic"] == numbers[2]
+        places = np.flatnonzero(_is_about(world.protocol.live.messages, columns, numbers, here))
+        for place, code, reason, of_it in zip(
+            places.tolist(),
+            columns["type"][places].tolist(),
+            columns["reason"][places].tolist(),
+            here[places].tolist(),
+            strict=True,
+        ):
+            kept = found.setdefault((code, reason, of_it), [])
+            kept.append(begin + place)
+            del kept[:-LATEST_ROWS]
+        yield None
+    rows = yield from rows_at(world.trace, sorted(seq for kept in found.values() for seq in kept))
+    return {
+        "group": group,
+        "client": client,
+        "stream": stream,
+        "branch": world.branch,
+        "seq": world.seq,
+        "rows": rows,
+    }
+
+
+def _is_about(
+    messages: Messages, columns: dict[str, np.ndarray], numbers: list[int], here: np.ndarray
+) -> np.ndarray:
+    """Which rows are about the group and client with these numbers, the stream `here`, or the leader."""
+
+    def of(types: tuple[str, ...]) -> np.ndarray:
+        return np.isin(columns["type"], [CODE[name] for name in types])
+
+    shared = columns["subscription"] == numbers[0]
+    of_client = columns["client"] == numbers[1]
+    return (
+        (shared & of_client & of(messages.of_client))
+        | (of_client & of(messages.of_connection))
+        | (shared & here & of(messages.of_stream))
+        | (shared & of(messages.of_leader))
+    )

@@ -3,20 +3,21 @@
 A *case* is what the protocol counts, such as a failover or a group, numbered from 0. Rules: each answer
 covers all that the lab's current branch has run, whatever instant is shown, so it does not change while a
 reader steps through a story. Counting a long run takes seconds, so it happens in a thread while the lab is
-paused. Arguments were checked by the view. A case that does not exist is refused with a reason.
+paused. A case that does not exist is refused with a reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from simulator.story import StoryCase, bursts_of
 from simulator.what_if import answer
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import FIGURES as RISKS
+from visualizer.questions.question import MESSAGES_LIMIT, Argument, Number, Text, Whole, question
 
 if TYPE_CHECKING:
     from visualizer.labs.session import Session
@@ -25,6 +26,7 @@ RECORDED_ONLY = "This run was recorded on real brokers: it cannot be run again w
 """Why a recorded run has no forecast and no what-if."""
 
 
+@question("why-duplicates.json", counts=True)
 def why_duplicates(session: Session) -> Work:
     """Every case of the branch with its figures, its forecast, and its messages in groups."""
     world = session.world
@@ -51,18 +53,38 @@ def why_duplicates(session: Session) -> Work:
     }
 
 
-def messages(session: Session, failover: int, kind: str, cause: str, first: int, limit: int) -> Work:
-    """A page of messages of one kind and cause."""
+@question("failovers/<whole:failover>/<slug:kind>.json", counts=True)
+def messages(
+    session: Session,
+    failover: Number,
+    kind: Text,
+    cause: Text = "",
+    first: Whole = 0,
+    limit: Annotated[int, Argument(int, MESSAGES_LIMIT, low=1)] = 50,
+) -> Work:
+    """A page of a failover's messages of one kind and cause."""
     stories = session.world.protocol.stories
     case = yield from _case(session, failover)
     _listed(session, case, kind)
     return (yield in_thread(lambda: stories.page(case, kind, cause, first, limit)))
 
 
+@question("failovers/<whole:failover>/<slug:kind>/story.json", counts=True)
 def story(
-    session: Session, failover: int, kind: str, place: int | None, producer: str | None, number: int | None
+    session: Session,
+    failover: Number,
+    kind: Text,
+    place: Whole | None = None,
+    producer: Text | None = None,
+    number: Whole | None = None,
 ) -> Work:
     """The story of one message, named by its place in the list of its kind, or by producer and number."""
+    if (place is None) == (producer is None or number is None):
+        raise Refused(
+            "bad-argument",
+            "A story is asked for without a message, or with two.",
+            "Give place, or producer and number.",
+        )
     world = session.world
     stories = world.protocol.stories
     case = yield from _case(session, failover)
@@ -115,10 +137,11 @@ def _listed(session: Session, case: StoryCase, kind: str) -> Sequence[Any]:
     return lists[kind]
 
 
-def forecast(session: Session, subscription: str, topic: str, after_us: int) -> Work:
+@question("forecast/<str:subscription>/<str:topic>.json")
+def forecast(session: Session, subscription: Text, topic: Text, after_us: Whole = 0) -> Work:
     """The forecast now and its curve after an instant, the remotes' lag, and the snapshot rules.
 
-    The rules show why each region skips a snapshot now.
+    With `after_us` a page omits the points that it has. The rules show why each region skips a snapshot now.
     """
     world = session.world
     if subscription not in world.subscriptions:
@@ -153,6 +176,7 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
     }
 
 
+@question("what-if.json")
 def what_if(session: Session) -> Work:
     """What would have helped: the first request starts the runs, later ones return their progress."""
     yield None

@@ -26,7 +26,7 @@ from visualizer.live.sockets import may_post
 from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
 from visualizer.pages.views import foreign_origin, problems_of
-from visualizer.questions.arguments import ROWS_LIMIT
+from visualizer.questions.question import ROWS_LIMIT
 from visualizer.questions.questions import answers, json_answer, refusal
 from visualizer.sharing.run_document import document_of, lab_of
 
