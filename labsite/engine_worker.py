@@ -320,7 +320,7 @@ def _write_report(experiment: Experiment, rows: Sequence[dict[str, Any]], task: 
     import pyarrow as pa
 
     from spark_reports.experiments.job import store_of
-    from spark_reports.experiments.report.document import write_report
+    from spark_reports.experiments.report.page import write_report
 
     store = store_of(experiment, task.folder)
     with store.opened():

@@ -17,10 +17,9 @@ from django.urls import reverse
 
 from labsite.task_row import TaskRow, carried_out, failed, forget_broken_session, when_the_database_is_there
 from simulator import ScenarioError
-from spark_reports.experiments.failures import SweepFailed
-from spark_reports.experiments.job import Sweep
+from spark_reports.experiments.job import Sweep, SweepFailed
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.report.document import write_report
+from spark_reports.experiments.report.page import write_report
 from spark_reports.experiments.so_far import results_so_far
 from spark_reports.experiments.store import StoreError
 from spark_reports.progress import Cancelled

@@ -19,8 +19,7 @@ from script.benchmarks import audit, broadcast, sweep
 from script.benchmarks import filter as filtering
 from script.benchmarks.__main__ import PARTS, main
 from script.benchmarks.cursor import RangeList
-from script.benchmarks.document import conditions_now
-from script.benchmarks.measure import Figure, percentile
+from script.benchmarks.measure import Figure, conditions_now, percentile
 from script.benchmarks.spark import peaks_of_children
 from simulator import World, load_scenario_text
 

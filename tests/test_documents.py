@@ -15,7 +15,7 @@ import pytest
 from django.urls import get_resolver, resolve
 
 from script.benchmarks.__main__ import PARTS
-from script.benchmarks.document import missing_parts
+from script.benchmarks.measure import missing_parts
 from simulator import World
 from simulator.protocols.declared import DECLARED
 from simulator.protocols.registry import EVENT_TYPES

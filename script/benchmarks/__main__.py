@@ -3,7 +3,7 @@
 Each figure is printed with its alternative's. The exit code is 0 whatever the figures are: a missed target is
 printed as missed. A part that cannot be measured (a run that did not do its work) is reported, the other
 parts are measured, and the exit code is 1. With `--write` the figures replace the older ones in a document
-(`script.benchmarks.document`), normally docs/performance.md.
+(`script.benchmarks.measure`), normally docs/performance.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from script.benchmarks import measure
-from script.benchmarks.document import conditions_now, missing_parts, write_figures
+from script.benchmarks.measure import conditions_now, missing_parts, write_figures
 
 PARTS = (
     "engine",

@@ -25,12 +25,10 @@ from script.real_brokers.install import (
 )
 from script.real_brokers.live_run import RunError
 from script.real_brokers.output import CALIBRATION, PairsError, read_pairs, write_pairs, write_run, write_text
-from script.real_brokers.plan import make_run, runs_at_once, with_version
+from script.real_brokers.plan import job_names, job_text, make_run, problems, runs_at_once, with_version
 from script.real_brokers.play import play_batch, warm_up
-from script.real_brokers.playable import job_names, job_text, problems
-from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
-from script.real_brokers.rig import Rig, Stopping
+from script.real_brokers.rig import ProcessError, Rig, Stopping
 from script.support.processes import Stopped, Supervisor, say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.builtin import builtin_text, scenario_names

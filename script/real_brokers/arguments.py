@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from script.real_brokers.install import DEFAULT_VERSION, OLDER_VERSION, numbers
-from script.real_brokers.playable import PREDICTED, job_names
+from script.real_brokers.plan import PREDICTED, job_names
 
 DEFAULT_RUNS = 20
 RUNS_MAX = 10_000

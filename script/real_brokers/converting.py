@@ -6,8 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
-from script.real_brokers.draft import Draft, Row
-from script.real_brokers.recording import Entry, Log, Logs, Message, Recording, base_of
+from script.real_brokers.recording import Draft, Entry, Log, Logs, Message, Recording, Row, base_of
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
 BEFORE_NS = -(1 << 62)

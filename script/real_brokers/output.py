@@ -15,17 +15,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from script.real_brokers import twin
 from script.real_brokers.play import Played
 from script.real_brokers.recording import Recording, read_recording
 from script.real_brokers.rows import convert, write_recorded
 from simulator.checks.checks import Checks
+from simulator.headless import ROWS_MAX, trace_meta
 from simulator.protocols.pulsar.recorded.playing import EXACT_DELAYS
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.model import Scenario
+from simulator.trace.files import write_trace
 from simulator.trace.trace import Trace
+from simulator.world import World
+
+
+def write_simulated(scenario: Scenario, path: Path) -> Trace:
+    """Run a scenario to its end on the engine, and write its trace."""
+    world = World.from_scenario(scenario, rows_max=ROWS_MAX)
+    world.run(scenario.until_us)
+    write_trace(path, world.trace, trace_meta(world))
+    return world.trace
+
 
 NOT_JUDGED = tuple(check.claim for check in EXACT_DELAYS)
 """Claims about exact delays between retries."""
@@ -137,7 +148,7 @@ def write_results(
     converted = convert(recording, scenario)
     write_recorded(folder / "real.jsonl", converted, recording, scenario)
     real = figures(converted.trace, scenario)
-    simulated = figures(twin.write_simulated(scenario, folder / "simulated.jsonl"), scenario)
+    simulated = figures(write_simulated(scenario, folder / "simulated.jsonl"), scenario)
     write_json(folder / "real.json", real)
     write_json(folder / "simulated.json", simulated)
     return {

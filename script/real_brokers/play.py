@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from script.real_brokers.effects import Effects, Faults
 from script.real_brokers.install import load_average
-from script.real_brokers.live_run import MARGIN_NS, Run
+from script.real_brokers.live_run import MARGIN_NS, Effects, Faults, Run
 from script.real_brokers.plan import (
     US_NS,
     RunPlan,
@@ -26,8 +25,7 @@ from script.real_brokers.plan import (
     shifted,
     written,
 )
-from script.real_brokers.process import Event
-from script.real_brokers.rig import Rig
+from script.real_brokers.rig import Event, Rig
 from script.real_brokers.times_of_run import times_of_run, with_ack_timers
 
 WARM_UP_RUNS_LEAST = 4

@@ -7,7 +7,7 @@ Rules: bytes keep their order. A chunk is delivered one latency after it was rea
 delays it. A partitioned link holds its bytes and delivers them after the heal, as TCP does. A cut breaks the
 connections that the first cluster opened, with what they hold, and refuses new ones. Bytes that a killed
 process had sent are still delivered, and then the end of the connection. A connection holds at most
-`HELD_MAX_BYTES` each way, as with a full TCP window. The process speaks the protocol of `process.py` and ends
+`HELD_MAX_BYTES` each way, as with a full TCP window. The process speaks the protocol of `rig.py` and ends
 when its standard input ends.
 """
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from script.real_brokers.converting import Run
-from script.real_brokers.draft import US_NS, Draft
 from script.real_brokers.recorded_types import INFERRED, MEASURED, types_that_are
-from script.real_brokers.recording import Recording, logs_of
+from script.real_brokers.recording import US_NS, Draft, Recording, logs_of
 from script.real_brokers.rows_of_brokers import (
     add_brokers,
     add_copies,

@@ -13,8 +13,7 @@ import json
 from typing import Any
 
 from script.real_brokers.converting import BEFORE_NS, Run
-from script.real_brokers.draft import Row
-from script.real_brokers.recording import PARTITION, Entry, Event, Log, Message, RecordingError, base_of
+from script.real_brokers.recording import PARTITION, Entry, Event, Log, Message, RecordingError, Row, base_of
 from simulator.scenarios.names import parse_link
 
 _FROM_BROKERS = ("controller", "cursor", "replicator", "dispatched", "ack", "consumer", "cache")

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from script.real_brokers.converting import Cursor, Run
-from script.real_brokers.draft import Row
-from script.real_brokers.recording import Entry, Event, Log, Position
+from script.real_brokers.recording import Entry, Event, Log, Position, Row
 from script.real_brokers.rows_of_brokers import POLL_NS, marker_fields
 
 NEVER_NS = 1 << 62

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from script.real_brokers.converting import Cursor, Run
-from script.real_brokers.draft import Row
-from script.real_brokers.recording import Entry, Event, Log, Position, RecordingError
+from script.real_brokers.recording import Entry, Event, Log, Position, RecordingError, Row
 from script.real_brokers.rows_of_consumers import NEVER_NS, Read, markers_read
 from simulator.protocols.pulsar.markers.entries import SNAPSHOT
 from simulator.protocols.pulsar.snapshots.rules import OLDEST_FIRST, CachedSnapshot, SnapshotCache

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from script.real_brokers.converting import Place, Run
-from script.real_brokers.draft import Row
-from script.real_brokers.recording import Entry, Event, Log
+from script.real_brokers.recording import Entry, Event, Log, Row
 from script.real_brokers.rows_of_brokers import marker_fields
 from simulator.protocols.pulsar.markers.entries import REQUEST, RESPONSE, SNAPSHOT, UPDATE
 from simulator.protocols.pulsar.snapshots.controller import Builder, Building

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from script.real_brokers.install import InstallationError, installed
-from script.real_brokers.pair import NAMES, WAIT_S, Pair
+from script.real_brokers.rig import NAMES, WAIT_S, Pair
 
 MESSAGES, EVERY_MS, FAILOVER_AFTER = 50, 100, 25
 

@@ -9,7 +9,7 @@ from statistics import NormalDist, median_low
 from typing import Any
 
 from script.real_brokers.plan import DRIFT, FAIL_OVER, UNLOAD, with_times
-from script.real_brokers.process import Event
+from script.real_brokers.rig import Event
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.model import Distribution
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 from pyspark.sql.window import Window
 
-from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY
+from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY, PUBLISH
 from spark_reports.audit.rows import of_kinds
 from spark_reports.local import from_rows
 
@@ -154,3 +154,110 @@ def acks_of(found: list[dict[str, Any]]) -> dict[str, int]:
             name = one["subscription"] or ""
             acks[name] = acks.get(name, 0) + one["rows"]
     return acks
+
+
+# --- published messages that a subscription never received, and what that proves
+#
+# Rules: a message that was published before the first or after the last message that the subscription
+# received may have been delivered outside the log, so it is not counted as lost. Of the others a loss is
+# claimed only where the log is declared complete, is not sampled, and nothing in it contradicts that.
+
+
+OF_SUBSCRIPTION = ("subscription", "topic")
+
+
+def message_columns(by_position: bool) -> list[str]:
+    """The columns by which a publish and a delivery are the same message.
+
+    A producer that assigns an id often does not know the partition.
+    """
+    return ["topic", "partition", "scope", "key"] if by_position else ["topic", "key"]
+
+
+def judged(found: dict[str, Any], complete: bool, sampled: bool, unreadable: int) -> dict[str, Any]:
+    """The figures with `lost`, or None and why it is unknown."""
+    reasons = []
+    if sampled:
+        reasons.append("the log is sampled")
+    elif not complete:
+        reasons.append("the log is not declared complete (`complete: true` in the mapping)")
+    if unreadable:
+        reasons.append(f"{unreadable:,} unreadable rows may be deliveries")
+    if found["acked_only"]:
+        reasons.append(f"{found['acked_only']:,} messages were acknowledged without a delivery in the log")
+    return {**found, "lost": None if reasons else found["between"], "unknown_because": reasons}
+
+
+# --- times between publish, delivery and acknowledgement of the same message, by cluster
+#
+# Rules: they are instants of different machines, so a negative time is a skew of clocks. Above
+# `ROWS_MEASURED` rows a part of the messages is measured, chosen by a hash of their keys.
+
+
+ROWS_MEASURED = 1_000_000
+"""About the most rows whose times are measured: percentiles of 300,000 messages are known well enough."""
+ACCURACY = 10_000
+"""Accuracy of the approximate percentiles: their rank is right to a ten-thousandth."""
+
+
+def share_of(rows: int) -> int:
+    """One message in so many is measured."""
+    return max(1, -(-rows // ROWS_MEASURED))
+
+
+def measured(rows: DataFrame, share: int) -> DataFrame:
+    """The rows of one message in `share`."""
+    return rows if share == 1 else rows.filter(F.pmod(F.xxhash64("key"), F.lit(share)) == 0)
+
+
+def latencies(rows: DataFrame, by_position: bool) -> DataFrame:
+    """Times from publish to the subscription's first delivery, by the clusters of both and subscription."""
+    own = message_columns(by_position)
+    published = (
+        of_kinds(rows, PUBLISH).groupBy(*own).agg(F.min(F.struct("at_us", "cluster")).alias("publish"))
+    )
+    delivered = (
+        of_kinds(rows, DELIVER)
+        .groupBy("subscription", *own)
+        .agg(F.min(F.struct("at_us", "cluster")).alias("delivery"))
+    )
+    return _figures(
+        delivered.join(published, own).select(
+            "subscription",
+            F.col("publish.cluster").alias("from"),
+            F.col("delivery.cluster").alias("to"),
+            (F.col("delivery.at_us") - F.col("publish.at_us")).alias("us"),
+        ),
+        "subscription",
+        "from",
+        "to",
+    )
+
+
+def processing(rows: DataFrame) -> DataFrame:
+    """Times from the first delivery of a message to its first acknowledgement in the same cluster."""
+    both = (
+        of_kinds(rows, DELIVER, ACK)
+        .groupBy("cluster", *IDENTITY)
+        .agg(
+            F.min(F.when(F.col("kind") == DELIVER, F.col("at_us"))).alias("delivered_us"),
+            F.min(F.when(F.col("kind") == ACK, F.col("at_us"))).alias("acked_us"),
+        )
+    )
+    measured = both.filter("delivered_us is not null and acked_us is not null")
+    return _figures(
+        measured.select("subscription", "cluster", (F.col("acked_us") - F.col("delivered_us")).alias("us")),
+        "subscription",
+        "cluster",
+    )
+
+
+def _figures(times: DataFrame, *by: str) -> DataFrame:
+    return times.groupBy(*by).agg(
+        F.count(F.lit(1)).alias("messages"),
+        F.sum((F.col("us") < 0).cast("bigint")).alias("negative"),
+        F.min("us").alias("least_us"),
+        F.percentile_approx("us", F.lit(0.5), ACCURACY).alias("p50_us"),
+        F.percentile_approx("us", F.lit(0.99), ACCURACY).alias("p99_us"),
+        F.max("us").alias("most_us"),
+    )

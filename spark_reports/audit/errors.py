@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spark_reports.audit.documents import LIMIT_MARK
-from spark_reports.audit.patterns import TOO_SLOW_MARK
+from spark_reports.audit.mapping import TOO_SLOW_MARK
 
 GROUPS_MOST = 100_000
 """The most groups of kind, cluster, subscription, topic and partition, which the driver holds."""

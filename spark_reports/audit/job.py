@@ -19,17 +19,16 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_reports.audit import counting, detect, findings, labels, losses, publish, times
+from spark_reports.audit import counting, detect, findings, labels, publish
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, PUBLISH
 from spark_reports.audit.errors import GROUPS_MOST, TOO_MANY_GROUPS, AuditError
 from spark_reports.audit.formats import spans, tables
 from spark_reports.audit.formats.statistics import incomplete, positions, read_statistics
 from spark_reports.audit.formats.verifiable import check_records
 from spark_reports.audit.inputs import EXPANDED_MIB_MOST, list_files
-from spark_reports.audit.mapping import POSITION, SHARED, Mapping
+from spark_reports.audit.mapping import OTHER_LINE, POSITION, SHARED, Mapping
 from spark_reports.audit.numbered.scans import Numbered, not_delivered, repeated_keys
 from spark_reports.audit.page import page
-from spark_reports.audit.patterns import OTHER_LINE
 from spark_reports.audit.readers import read
 from spark_reports.audit.rows import canonical, of_kinds
 from spark_reports.audit.scenario import scenario_text
@@ -219,8 +218,8 @@ class Audit:
 
     def _count(self) -> None:
         acks = counting.acks_of(self.good)
-        self.report["measured_share"] = share = times.share_of(self.report["rows"]["readable"])
-        self.measured = times.measured(self.rows, share)
+        self.report["measured_share"] = share = counting.share_of(self.report["rows"]["readable"])
+        self.measured = counting.measured(self.rows, share)
         by_scans = self._by_scans(self.scans, acks, share) if self.scans else None
         totals, messages = by_scans or self._by_keys(acks)
         self.messages = self._keep(messages)
@@ -276,13 +275,13 @@ class Audit:
                 else not_delivered(self.rows, by_position, GROUPS_MOST)
             )
             self.report["losses"] = [
-                losses.judged(row.asDict(), self.mapping.complete, self._sampled(), self.unreadable)
-                for row in missing.orderBy(*losses.OF_SUBSCRIPTION).collect()
+                counting.judged(row.asDict(), self.mapping.complete, self._sampled(), self.unreadable)
+                for row in missing.orderBy(*counting.OF_SUBSCRIPTION).collect()
             ]
         if published:
-            self.report["latencies"] = _rows(times.latencies(self.measured, by_position))
+            self.report["latencies"] = _rows(counting.latencies(self.measured, by_position))
         if ACK in self.by_kind and DELIVER in self.by_kind:
-            self.report["processing"] = _rows(times.processing(self.measured))
+            self.report["processing"] = _rows(counting.processing(self.measured))
         repeated = sum(one["repeated_rows"] for one in self.report["groups"])
         found = [
             *findings.of_rows(self.unreadable, repeated, self.report["rows"]["total"]),

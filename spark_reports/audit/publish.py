@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.audit.patterns import OTHER_LINE
+from spark_reports.audit.mapping import OTHER_LINE
 from spark_reports.csv_file import write_csv
 
 PAGE, DATA, TABLE, MESSAGES, UNREADABLE = (

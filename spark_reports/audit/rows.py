@@ -26,8 +26,7 @@ from pyspark.sql.types import (
 
 from spark_reports.audit.columns import COLUMNS, GROUP, KIND_NAMES, ROWS, TEXTS, UNITS
 from spark_reports.audit.inputs import InputFile
-from spark_reports.audit.mapping import AUTO, IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
-from spark_reports.audit.patterns import of_paths
+from spark_reports.audit.mapping import AUTO, IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping, of_paths
 from spark_reports.local import from_rows
 
 UNIT_BOUNDS = {"s": 10**11, "ms": 10**14, "us": 10**17}

@@ -21,12 +21,10 @@ from simulator import ScenarioError, loaded_rules
 from simulator.experiments import Experiment, read_experiment, replayed
 from simulator.scenarios.settings import OPTIONS, RULE
 from spark_reports.experiments.estimate import core_seconds, spoken
-from spark_reports.experiments.failures import SweepFailed
-from spark_reports.experiments.job import Sweep, store_of
+from spark_reports.experiments.job import Sweep, SweepFailed, store_of
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.report.document import PAGE, write_report
-from spark_reports.experiments.results import ColumnTaken
-from spark_reports.experiments.store import Store, StoreError
+from spark_reports.experiments.report.page import PAGE, write_report
+from spark_reports.experiments.store import ColumnTaken, Store, StoreError
 from spark_reports.progress import Cancelled
 from spark_reports.protocols.manifest import Command
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session

@@ -7,26 +7,119 @@ the same code.
 
 from __future__ import annotations
 
+import atexit
+import hashlib
+import re
+import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from simulator.experiments import Batch, Experiment
-from spark_reports.experiments.cluster import cores_now, prepare
 from spark_reports.experiments.estimate import left_s
-from spark_reports.experiments.failures import explained
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.plan import Pace, Plan, batches_of
-from spark_reports.experiments.results import columns_of, declared
-from spark_reports.experiments.store import Kept, Store, StoreError
+from spark_reports.experiments.store import (
+    Kept,
+    Pace,
+    Plan,
+    Store,
+    StoreError,
+    batches_of,
+    columns_of,
+    declared,
+)
 from spark_reports.experiments.task import running
+from spark_reports.packaging import ROOT, make_package
 from spark_reports.progress import Cancelled, Watch
+
+# --- what a failed Spark job means for a sweep, in words
+
+
+EXECUTORS_NEED = ("numpy", "pyroaring", "protobuf", "ruamel.yaml", "avro", "pyarrow")
+"""Packages that the Python of the executors must have; docs/sweeps.md names them, a test compares them."""
+LONGEST = 600
+
+
+class SweepFailed(Exception):
+    """A round failed. `environment` says whether cluster or set-up is the cause, not this program."""
+
+    def __init__(self, message: str, environment: bool) -> None:
+        super().__init__(message)
+        self.environment = environment
+
+
+def explained(error: Exception) -> SweepFailed:
+    """The failure of a round, from what Spark raised."""
+    text = str(error)
+    missing = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
+    if missing:
+        return SweepFailed(
+            f"the Python of the executors has no module {missing[1]}; install there: "
+            f"{', '.join(EXECUTORS_NEED)} (PYSPARK_PYTHON names the Python)",
+            True,
+        )
+    version = re.search(r"\[PYTHON_VERSION_MISMATCH\].*", text)
+    differs = re.search(r"EngineDiffers: (.*)", text)
+    if version or differs:
+        return SweepFailed((version[0] if version else differs[1])[:LONGEST], True)  # type: ignore[index]
+    if "Python worker exited unexpectedly" in text:
+        return SweepFailed(
+            "a Python process of an executor ended, most likely out of memory: give the executors more "
+            "memory, or fewer cores",
+            True,
+        )
+    if isinstance(error, (ConnectionError, EOFError)) or re.search("Py4JNetworkError|UNAVAILABLE", text):
+        return SweepFailed(f"the connection to Spark was lost ({type(error).__name__})", True)
+    lost = re.search(
+        r"(ExecutorLostFailure|Job aborted due to stage failure|SparkContext was shut down)[^\n]*", text
+    )
+    if lost:
+        return SweepFailed(f"Spark gave up: {lost[0]}"[:LONGEST], "stage failure" not in lost[1])
+    return SweepFailed(f"{type(error).__name__}: {text}"[:LONGEST], False)
+
+
+# --- what a sweep needs of a session: the package on its executors, and the number of its cores
+#
+# Rules: nothing of the lab has to be installed on executors. The archive's name has the digest of its
+# content, so that a session gets it once and a changed source gets another name. Code that runs from an
+# archive itself was sent by spark-submit.
+
+
+def prepare(spark: Any) -> int:
+    """Send the package to the session's executors, and return the number of their cores."""
+    if ROOT.is_dir():
+        spark.addArtifacts(str(packed()), pyfile=True)
+    return cores_now(spark) or _parallelism(spark)
+
+
+def cores_now(spark: Any) -> int | None:
+    """The cores of the executors that have registered so far, None where the session does not say."""
+    context = getattr(spark, "_sc", None)  # absent on Connect
+    return None if context is None else max(1, context.defaultParallelism)
+
+
+def _parallelism(spark: Any) -> int:
+    """The number of tasks into which the session cuts a job that does not say."""
+    from pyspark.sql import functions as F
+
+    return spark.range(0, 1 << 16).select(F.spark_partition_id().alias("task")).distinct().count()
+
+
+@cache
+def packed() -> Path:
+    """The archive, made once for this process and removed at its end."""
+    folder = Path(tempfile.mkdtemp(prefix="failover-lab-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = make_package(folder / "package.zip")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return path.rename(folder / f"failover_lab_{digest}.zip")
 
 
 def store_of(experiment: Experiment, out: Path) -> Store:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator import ENGINE_VERSION
 from simulator.experiments import Batch, Experiment, run_batch
-from spark_reports.experiments.results import record_batch
+from spark_reports.experiments.store import record_batch
 
 Columns = Iterator[pa.RecordBatch]
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from spark_reports.experiments.cluster import prepare
+from spark_reports.experiments.job import prepare
 from spark_reports.local import from_rows, in_one_part
 from spark_reports.read import TraceInput
 from spark_reports.scans.files import FileScan, Scan

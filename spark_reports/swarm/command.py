@@ -13,7 +13,7 @@ from pathlib import Path
 from simulator import RuleError, loaded_rules
 from simulator.experiments import swarm_families
 from spark_reports.experiments.command import CANCELLED, Printed
-from spark_reports.experiments.failures import SweepFailed
+from spark_reports.experiments.job import SweepFailed
 from spark_reports.progress import Cancelled
 from spark_reports.protocols.manifest import Command
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from simulator import ENGINE_VERSION
 from simulator.experiments import BROKEN, swarm_run
-from spark_reports.experiments.cluster import cores_now, prepare
-from spark_reports.experiments.failures import explained
+from spark_reports.experiments.job import cores_now, explained, prepare
 from spark_reports.experiments.listener import NullListener, Standing
-from spark_reports.experiments.plan import Pace
+from spark_reports.experiments.store import Pace
 from spark_reports.experiments.task import check_version
 from spark_reports.progress import Cancelled, Watch
 from spark_reports.swarm.results import Results, rule_of_swarm

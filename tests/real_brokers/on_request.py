@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from script.real_brokers.install import installed
-from script.real_brokers.pair import NAMES, SUBSCRIPTION, Pair
+from script.real_brokers.rig import NAMES, SUBSCRIPTION, Pair
 
 PLACES = ("west", "east", "west", "east")
 MESSAGES, EVERY_MS, MESSAGES_OF_A_CONSUMER = 120, 50, 30

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from script.real_brokers.cluster import Clients, Cluster, Ports
-from script.real_brokers.process import ProcessError
+from script.real_brokers.rig import Clients, Cluster, Ports, ProcessError
 
 CHILD = """
 import json, sys

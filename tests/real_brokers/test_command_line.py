@@ -11,10 +11,10 @@ from script.real_brokers import __main__ as command
 from script.real_brokers import install
 from script.real_brokers.arguments import parse
 from script.real_brokers.install import Installation, InstallationError
+from script.real_brokers.plan import PREDICTED, job_names
 from script.real_brokers.play import Played
-from script.real_brokers.playable import PREDICTED, job_names
-from script.real_brokers.process import ProcessError
 from script.real_brokers.recording import RecordingError
+from script.real_brokers.rig import ProcessError
 from simulator.scenarios.model import Distribution
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from script.real_brokers.install import version_for
 from script.real_brokers.output import figures
-from script.real_brokers.plan import make_run, with_version
-from script.real_brokers.playable import job_names, job_text, problems
+from script.real_brokers.plan import job_names, job_text, make_run, problems, with_version
 from simulator import World, scenario_names
 from simulator.scenarios.loader import load_scenario_text
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from script.real_brokers.output import figures
+from script.real_brokers.output import figures, write_simulated
 from script.real_brokers.recording import read_recording
 from script.real_brokers.rows import convert
-from script.real_brokers.twin import write_simulated
 from simulator import World, load_scenario, recordings
 from simulator.recordings import COMPARED, RecordedFile, scenario_of
 from tests.oracle.failovers import recount

@@ -11,6 +11,7 @@ from script.real_brokers.plan import (
     commands_in_order,
     consumer_request,
     first_moved,
+    job_text,
     make_run,
     processing_us,
     producer_request,
@@ -19,7 +20,6 @@ from script.real_brokers.plan import (
     with_version,
 )
 from script.real_brokers.play import with_offset
-from script.real_brokers.playable import job_text
 from simulator import load_scenario, load_scenario_text
 from simulator.scenarios.model import Distribution
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from script.real_brokers.effects import first_from
-from script.real_brokers.failovers import AutomaticFailover, covered
 from script.real_brokers.install import Installation
-from script.real_brokers.live_run import Run
+from script.real_brokers.live_run import AutomaticFailover, Run, covered, first_from
 from script.real_brokers.output import meta_of, run_folder, write_raw
 from script.real_brokers.plan import make_run
 from script.real_brokers.play import play_batch

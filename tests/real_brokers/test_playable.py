@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from script.real_brokers.install import evicts_oldest_first, numbers
-from script.real_brokers.playable import problems
+from script.real_brokers.plan import problems
 from simulator import load_scenario, scenario_names
 from simulator.scenarios.builtin import builtin_text
 

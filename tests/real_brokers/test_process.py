@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from script.real_brokers.process import JsonProcess, ProcessError
+from script.real_brokers.rig import JsonProcess, ProcessError
 
 CHILD = """
 import json, sys

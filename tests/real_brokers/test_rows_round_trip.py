@@ -12,8 +12,7 @@ from collections import Counter
 import pytest
 
 from script.real_brokers.output import figures
-from script.real_brokers.plan import make_run
-from script.real_brokers.playable import job_text
+from script.real_brokers.plan import job_text, make_run
 from script.real_brokers.recording import recording_of
 from script.real_brokers.rows import convert
 from simulator import load_scenario, load_scenario_text

@@ -10,12 +10,20 @@ import pyarrow as pa
 import pytest
 
 from simulator import ScenarioError
-from spark_reports.audit import patterns
+from spark_reports.audit import mapping as patterns
 from spark_reports.audit.command import add_arguments
 from spark_reports.audit.errors import AuditError, input_problem
 from spark_reports.audit.job import Audit
-from spark_reports.audit.mapping import READY, mapping_of, ready_text, ready_words
-from spark_reports.audit.patterns import LineScan, of_paths, path_problem_of, problem_of
+from spark_reports.audit.mapping import (
+    READY,
+    LineScan,
+    mapping_of,
+    of_paths,
+    path_problem_of,
+    problem_of,
+    ready_text,
+    ready_words,
+)
 
 
 def lines_of(*lines: str | None) -> pa.RecordBatch:

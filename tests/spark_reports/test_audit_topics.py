@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_reports.audit.job import Audit
-from spark_reports.audit.labels import partly_labelled, regrouped, renamed
+from spark_reports.audit.labels import partly_labelled, place_of, regrouped, renamed
 from spark_reports.audit.mapping import Mapping, mapping_of
-from spark_reports.audit.topics import place_of
 
 START_US = 1_700_000_000_000_000
 SHOP = "persistent://shop/prod/orders"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from simulator.experiments import batches, read_experiment_text, run_batch
-from spark_reports.experiments.report.document import write_report
-from spark_reports.experiments.results import columns_of, with_axes
+from spark_reports.experiments.report.page import write_report
+from spark_reports.experiments.store import columns_of, with_axes
 
 TEXT = "scenario: {one: region-down, two: periodic-snapshots}\nphases: 2\n"
 

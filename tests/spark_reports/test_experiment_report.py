@@ -20,9 +20,9 @@ from hypothesis import strategies as some
 
 from simulator import World, load_scenario_text
 from simulator.experiments import Experiment, batches, read_experiment_text, run_batch
-from spark_reports.experiments.report.document import document_of, write_report
+from spark_reports.experiments.report.page import document_of, write_report
 from spark_reports.experiments.report.results import results_of
-from spark_reports.experiments.results import columns_of
+from spark_reports.experiments.store import columns_of
 from tests.oracle import binomial_sums as oracle
 from tests.simulator.test_closed_form import TEXT
 from tests.spark_reports.experiment_rows import (

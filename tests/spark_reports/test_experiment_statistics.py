@@ -17,8 +17,7 @@ from spark_reports.experiments.report.binomial import (
     runs_needed,
     upper_bound,
 )
-from spark_reports.experiments.report.bound import judged
-from spark_reports.experiments.report.choices import cheapest_first, magnitude
+from spark_reports.experiments.report.choices import cheapest_first, judged, magnitude
 from spark_reports.experiments.report.figures import (
     ENUMERATED,
     SAMPLED,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.experiments import read_experiment_text
-from spark_reports.experiments.plan import PHASES_MOST, TASKS_MOST, Pace, Plan, batches_of
+from spark_reports.experiments.store import PHASES_MOST, TASKS_MOST, Pace, Plan, batches_of
 from tests.spark_reports.sweeps import small
 
 

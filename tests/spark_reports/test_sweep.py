@@ -13,8 +13,7 @@ import pytest
 from simulator.experiments import Axis
 from spark_reports.cli import main
 from spark_reports.experiments import job, task
-from spark_reports.experiments.failures import SweepFailed
-from spark_reports.experiments.job import Sweep
+from spark_reports.experiments.job import Sweep, SweepFailed
 from spark_reports.experiments.listener import Standing
 from spark_reports.progress import Cancelled
 from tests.spark_reports.sweeps import PERIOD, SMALL, Recorded, recounted, small

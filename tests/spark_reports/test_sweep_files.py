@@ -18,9 +18,7 @@ import pytest
 
 from simulator.experiments import Wanted
 from spark_reports.experiments import store as module
-from spark_reports.experiments.cluster import packed
-from spark_reports.experiments.failures import EXECUTORS_NEED, explained
-from spark_reports.experiments.job import store_of
+from spark_reports.experiments.job import EXECUTORS_NEED, explained, packed, store_of
 from spark_reports.experiments.store import Store, StoreError
 from tests.spark_reports.sweeps import small
 

@@ -20,9 +20,69 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from spark_reports.audit.columns import ACK, DELIVER, PUBLISH, PUBLISH_UNKNOWN
-from spark_reports.audit.formats import attributes as names
 from spark_reports.audit.inputs import InputFile, json_rows
 from spark_reports.audit.mapping import IGNORE, Mapping
+
+# --- names of OpenTelemetry's messaging attributes, today's first, and the canonical column of each
+#
+# The source is the semantic conventions v1.44.0, where messaging is still in development; older names
+# follow.
+
+
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "message_id": ("messaging.message.id", "messaging.message_id"),
+    "position": ("messaging.kafka.offset", "messaging.kafka.message.offset"),
+    "topic": ("messaging.destination.name", "messaging.destination"),
+    "partition": (
+        "messaging.destination.partition.id",
+        "messaging.kafka.destination.partition",
+        "messaging.kafka.partition",
+    ),
+    "subscription": (
+        "messaging.destination.subscription.name",
+        "messaging.servicebus.destination.subscription_name",
+        "messaging.consumer.group.name",
+        "messaging.kafka.consumer.group",
+        "messaging.kafka.consumer_group",
+        "messaging.eventhubs.consumer.group",
+    ),
+    "consumer": (
+        "messaging.client.id",
+        "messaging.client_id",
+        "messaging.consumer.id",
+        "messaging.kafka.client_id",
+    ),
+    "cluster": ("messaging.kafka.cluster.id", "cloud.region", "k8s.cluster.name"),
+    "delivery_count": (
+        "messaging.servicebus.message.delivery_count",
+        "messaging.gcp_pubsub.message.delivery_attempt",
+    ),
+}
+OPERATION = ("messaging.operation.type", "messaging.operation")
+OPERATION_NAME = ("messaging.operation.name",)
+SYSTEM = ("messaging.system",)
+ERROR = ("error.type",)
+ACKNOWLEDGMENT = ("messaging.pulsar.acknowledgment.type",)
+ACKNOWLEDGED = ("acknowledge", "cumulative_acknowledge")
+"""Values with which a span of Pulsar's Java client ends at its acknowledgement."""
+
+TYPES_BY_NAME = {
+    **{name: name for name in ("send", "publish", "create", "receive", "deliver", "process", "settle")},
+    "poll": "receive",
+    "ack": "settle",
+    "acknowledge": "settle",
+    "nack": "settle",
+}
+"""Types of operations by name, for spans without a type; Pulsar's Java client writes only the name."""
+
+PULSAR_POSITION = r"^(-?\d+:-?\d+:-?\d+(:-?\d+)?;?){1,2}$|^\((-?\d+,){3}-?\d+\)$"
+"""A message id as Pulsar's clients print it: `MessageIdImpl.toString()` and its subclasses, and C++."""
+
+DELIVERY_OPERATIONS = ("process", "deliver", "receive")
+"""Operations that show a delivery; the first that the log has is counted, the others repeat it."""
+PUBLISH_OPERATIONS = ("send", "publish", "create")
+NEGATIVE_SETTLEMENTS = ("nack", "abandon", "reject", "release", "defer", "modify_ack_deadline")
+"""Names of settle operations that are no acknowledgement."""
 
 
 def _struct(**fields: object) -> StructType:
@@ -91,7 +151,7 @@ def read_spans(
         *("message_id", "position"),
         *(
             _first(known).alias(name)
-            for name, known in names.ATTRIBUTES.items()
+            for name, known in ATTRIBUTES.items()
             if name not in ("message_id", "position")
         ),
         F.col("value").alias("text"),
@@ -102,9 +162,9 @@ def read_spans(
 
 def _operation() -> Column:
     """The operation's type; where a span has only its name, the type that the name stands for."""
-    name = F.lower(_first(names.OPERATION_NAME))
-    known = F.create_map(*(F.lit(text) for text in chain.from_iterable(names.TYPES_BY_NAME.items())))
-    return F.coalesce(F.lower(_first(names.OPERATION)), known[name])
+    name = F.lower(_first(OPERATION_NAME))
+    known = F.create_map(*(F.lit(text) for text in chain.from_iterable(TYPES_BY_NAME.items())))
+    return F.coalesce(F.lower(_first(OPERATION)), known[name])
 
 
 def _deliveries(rows: DataFrame) -> Column:
@@ -113,7 +173,7 @@ def _deliveries(rows: DataFrame) -> Column:
     It is chosen for each cluster, topic and subscription, since applications are instrumented differently.
     Spans without a subscription belong to consumers of any.
     """
-    place = F.concat_ws("\n", *(F.coalesce(_first(names.ATTRIBUTES[name]), F.lit("")) for name in _CONSUMERS))
+    place = F.concat_ws("\n", *(F.coalesce(_first(ATTRIBUTES[name]), F.lit("")) for name in _CONSUMERS))
     found = rows.select(place.alias("place"), "operation").distinct().limit(OPERATIONS_MOST).collect()
     seen: dict[str, set[str]] = {}
     for at, operation in found:
@@ -121,9 +181,9 @@ def _deliveries(rows: DataFrame) -> Column:
         for one in {at, any_subscription, ""}:
             seen.setdefault(one, set()).add(operation)
     chosen = {
-        at: next(one for one in names.DELIVERY_OPERATIONS if one in own)
+        at: next(one for one in DELIVERY_OPERATIONS if one in own)
         for at, own in sorted(seen.items())
-        if own & {*names.DELIVERY_OPERATIONS}
+        if own & {*DELIVERY_OPERATIONS}
     }
     default = F.lit(chosen.pop("", None)).cast("string")
     pairs = [F.lit(text) for pair in chosen.items() for text in pair]
@@ -132,11 +192,11 @@ def _deliveries(rows: DataFrame) -> Column:
 
 def _identified(rows: DataFrame) -> DataFrame:
     """The rows with `message_id` and `position`: of Pulsar's spans the trace context and the message id."""
-    found, place = _first(names.ATTRIBUTES["message_id"]), _first(names.ATTRIBUTES["position"])
-    system = F.coalesce(_first(names.SYSTEM), F.lit("pulsar"))
-    pulsar = (system == "pulsar") & F.coalesce(found.rlike(names.PULSAR_POSITION), found.isNull())
-    publishes = F.col("operation").isin(list(names.PUBLISH_OPERATIONS))
-    topic = F.coalesce(_first(names.ATTRIBUTES["topic"]), F.lit(""))
+    found, place = _first(ATTRIBUTES["message_id"]), _first(ATTRIBUTES["position"])
+    system = F.coalesce(_first(SYSTEM), F.lit("pulsar"))
+    pulsar = (system == "pulsar") & F.coalesce(found.rlike(PULSAR_POSITION), found.isNull())
+    publishes = F.col("operation").isin(list(PUBLISH_OPERATIONS))
+    topic = F.coalesce(_first(ATTRIBUTES["topic"]), F.lit(""))
     rows = rows.withColumns(
         {
             "pulsar": F.coalesce(pulsar, F.lit(False)) & place.isNull(),
@@ -160,7 +220,7 @@ def _topics_of_shared_contexts(rows: DataFrame, position: Column) -> list[str]:
     They are those of a span around several messages, at the producer or, where the messages have no trace
     context, at the consumer. A resent copy has the context of its message, too, and is rare.
     """
-    cluster = F.coalesce(_first(names.ATTRIBUTES["cluster"]), F.lit(""))
+    cluster = F.coalesce(_first(ATTRIBUTES["cluster"]), F.lit(""))
     contexts = rows.filter("creation is not null").groupBy("topic_name", cluster.alias("cluster"), "creation")
     several = (F.countDistinct(position) > 1).cast("bigint")
     topics = contexts.agg(several.alias("several")).groupBy("topic_name")
@@ -174,7 +234,7 @@ def _topics_of_shared_contexts(rows: DataFrame, position: Column) -> list[str]:
 
 def _events(delivery: Column) -> Column:
     """What a span shows: its operation at its start and, with an acknowledgement, that one at its end."""
-    acked = F.lower(_first(names.ACKNOWLEDGMENT)).isin(list(names.ACKNOWLEDGED)) & F.col("ended").isNotNull()
+    acked = F.lower(_first(ACKNOWLEDGMENT)).isin(list(ACKNOWLEDGED)) & F.col("ended").isNotNull()
     own = F.struct("ts", _kind(delivery).alias("kind"))
     ack = F.struct(F.col("ended").alias("ts"), F.lit(ACK).alias("kind"))
     return F.when(acked, F.array(own, ack)).otherwise(F.array(own))
@@ -257,7 +317,7 @@ def _span(
     A span with one link has that link's context, because its parent may be the span of the poll.
     """
     trace, span, parent = ids
-    known = (*names.ATTRIBUTES["message_id"], *names.ATTRIBUTES["position"])
+    known = (*ATTRIBUTES["message_id"], *ATTRIBUTES["position"])
     named = F.coalesce(*(own.getItem(name) for name in known))
     batch = named.isNull() & (F.size(linked) > 0)
     only = F.when(F.size(linked) == 1, F.get(linked, F.lit(0))["context"])
@@ -302,13 +362,13 @@ def _first(known: Sequence[str]) -> Column:
 
 def _kind(delivery: Column) -> Column:
     operation = F.col("operation")
-    name = F.lower(F.coalesce(_first(names.OPERATION_NAME), F.lit("")))
-    failed = _first(names.ERROR).isNotNull() | F.col("status").isin("2", "STATUS_CODE_ERROR", "ERROR")
+    name = F.lower(F.coalesce(_first(OPERATION_NAME), F.lit("")))
+    failed = _first(ERROR).isNotNull() | F.col("status").isin("2", "STATUS_CODE_ERROR", "ERROR")
     published = F.when(failed, F.lit(PUBLISH_UNKNOWN)).otherwise(F.lit(PUBLISH))
     return (
         F.when(F.col("own").isNull(), F.lit(None))
-        .when(operation.isin(list(names.PUBLISH_OPERATIONS)), published)
+        .when(operation.isin(list(PUBLISH_OPERATIONS)), published)
         .when(operation == delivery, F.lit(DELIVER))
-        .when((operation == "settle") & ~name.isin(list(names.NEGATIVE_SETTLEMENTS)), F.lit(ACK))
+        .when((operation == "settle") & ~name.isin(list(NEGATIVE_SETTLEMENTS)), F.lit(ACK))
         .otherwise(F.lit(IGNORE))
     )

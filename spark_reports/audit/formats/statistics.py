@@ -17,9 +17,8 @@ from spark_reports.audit import documents
 from spark_reports.audit.errors import AuditError
 from spark_reports.audit.findings import Finding
 from spark_reports.audit.inputs import InputFile
-from spark_reports.audit.mapping import Mapping
-from spark_reports.audit.patterns import of_paths
-from spark_reports.audit.topics import short_name
+from spark_reports.audit.labels import short_name
+from spark_reports.audit.mapping import Mapping, of_paths
 
 FILES_MOST, FILE_BYTES_MOST = 2_000, 64 << 20
 """Limits of the input, which the driver parses: one file per topic and cluster, of a few KB each."""

@@ -35,8 +35,7 @@ from spark_reports.audit.inputs import (
     whole_rows,
     within_limit,
 )
-from spark_reports.audit.mapping import SEPARATORS, Mapping
-from spark_reports.audit.patterns import LineScan
+from spark_reports.audit.mapping import SEPARATORS, LineScan, Mapping
 
 CORRUPT = "_corrupt"
 QUOTE = '"'

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_reports.audit.topics import place_of
+from spark_reports.audit.labels import place_of
 
 AT, CODE, KEY = 0, 1, 2
 """Columns of a batch: the instant, the code of its time unit, and the key. Texts and further ones follow."""

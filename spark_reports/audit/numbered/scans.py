@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from spark_reports.audit import topics
+from spark_reports.audit import labels
 from spark_reports.audit.columns import ACK, DELIVER, GROUP, IDENTITY, KIND_NAMES, PUBLISH, UNITS
 from spark_reports.audit.inputs import InputFile
 from spark_reports.audit.mapping import IGNORE, MESSAGE_ID, POSITION, SHARED, TEXT, Mapping
@@ -52,7 +52,7 @@ _GROUPS = StructType(
 _ABSENT = ("consumer", "delivery_count", "text", "corrupt")
 _AGAIN = pa.schema([(name, pa.string()) for name in IDENTITY])
 
-for _module in (topics, grouping, hashing, keys, counts, selection, lost, files):
+for _module in (labels, grouping, hashing, keys, counts, selection, lost, files):
     cloudpickle.register_pickle_by_value(_module)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from simulator.experiments import Axis, Measure
+from spark_reports.experiments.report.answer import axis_label, mean_amount, percent, short_setting
 from spark_reports.experiments.report.choices import Setting
 from spark_reports.experiments.report.figures import Whole
 from spark_reports.experiments.report.results import Results
-from spark_reports.experiments.report.words import axis_label, mean_amount, percent, short_setting
 from spark_reports.html.charts import GREY, HARM, INK, LINE, PROTOCOL, axis, layout
 
 # --- heat maps over two parameters: a table whose cells are the darker, the more harm they hold

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from spark_reports.experiments.report.bound import MEETS, MISSES, Judged
-from spark_reports.experiments.report.choices import Setting
-from spark_reports.experiments.report.figures import MORE, PHASE, SAMPLED, SEED, Ends, Figures, Share
-from spark_reports.experiments.report.results import Results
-from spark_reports.experiments.report.words import (
+from spark_reports.experiments.report.answer import (
     NOT_BY_THE_END,
     amount,
     axis_label,
@@ -20,6 +16,9 @@ from spark_reports.experiments.report.words import (
     percent_down,
     setting_words,
 )
+from spark_reports.experiments.report.choices import MEETS, MISSES, Judged, Setting
+from spark_reports.experiments.report.figures import MORE, PHASE, SAMPLED, SEED, Ends, Figures, Share
+from spark_reports.experiments.report.results import Results
 from spark_reports.html.numbers import number, seconds
 from spark_reports.html.parts import harm_cell
 
