@@ -27,12 +27,11 @@ from labsite.engine_pool import Changed, EngineDied, EnginePool
 from labsite.task_row import NO_ROOM, TaskRow, carried_out, failed, when_the_database_is_there
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.experiments import FAILED, Batch, Experiment, batches, replayed
-from simulator.what_if import answer, variants
+from simulator.what_if import ROWS_MOST, answer, variants
 from spark_reports.experiments.estimate import left_s
 from spark_reports.experiments.so_far import results_so_far
 from visualizer.experiments.models import Experiment as ExperimentRow
 from visualizer.experiments.reading import experiment_of
-from visualizer.labs.reruns import ROWS_MOST
 from visualizer.setups.question import CHANGED_COST, factor_of, may_differ
 from visualizer.tasks.models import TaskState
 

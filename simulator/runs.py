@@ -7,7 +7,7 @@ past: it is run once, and each goes on from a fork of it. How the work is cut in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -44,7 +44,8 @@ class Runs:
     ) -> None:
         self.world: World | None = None
         self.variant: Variant | None = None
-        self.outcomes: list[Any] = []  # of `each`
+        self.outcomes: list[Any] = []  # of the runs of `each`
+        self.of = 0  # the number of these runs
         self._events, self._rows_max, self._figures_only = events, rows_max, figures_only
         self._past: World | None = None
         self._past_scenario: Scenario | None = None
@@ -52,7 +53,7 @@ class Runs:
 
     def each(
         self,
-        variants: Iterable[Variant],
+        variants: Sequence[Variant],
         outcome_of: Callable[[Variant, World], Any],
         is_comparable: Callable[[Any], Any] = lambda first: True,
     ) -> Slices[list[Any]]:
@@ -60,6 +61,15 @@ class Runs:
 
         Only the first one runs where its outcome is not comparable, such as that of a run without cases.
         """
+        self.of = len(variants)
+        return self._each(variants, outcome_of, is_comparable)
+
+    def _each(
+        self,
+        variants: Sequence[Variant],
+        outcome_of: Callable[[Variant, World], Any],
+        is_comparable: Callable[[Any], Any],
+    ) -> Slices[list[Any]]:
         for variant in variants:
             world = yield from self.run(variant)
             self.outcomes.append((yield partial(outcome_of, variant, world)))
@@ -67,6 +77,15 @@ class Runs:
             if not is_comparable(self.outcomes[0]):
                 break
         return self.outcomes
+
+    @property
+    def done(self) -> int:
+        """The number of runs of `each` that have ended."""
+        return len(self.outcomes)
+
+    def release(self) -> None:
+        """Forget the worlds. The outcomes stay."""
+        self.world = self.variant = self._past = self._past_scenario = self._past_fork = None
 
     def run(self, variant: Variant, measures: Sequence[str] | None = None) -> Slices[World]:
         """The world of a variant at its end, or as soon as these measures are final."""

@@ -18,6 +18,9 @@ from simulator.scenarios.model import Scenario
 from simulator.system.measured import price_of, price_words
 from simulator.world import World
 
+ROWS_MOST = 1_000_000
+"""Most rows of a run that is run again with changes, about twenty seconds a variant in half of a process."""
+
 SAME = "no difference"
 """The difference of a change without effect, in words."""
 

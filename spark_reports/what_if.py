@@ -13,10 +13,7 @@ from typing import Any
 
 from simulator import ENGINE_VERSION, Scenario, load_scenario
 from simulator.runs import Runs, finished
-from simulator.what_if import answer, outcome, variants
-
-ROWS_MOST = 1_000_000
-"""Most rows of a trace that is run again: about ten seconds per variant."""
+from simulator.what_if import ROWS_MOST, answer, outcome, variants
 
 SLICE_EVENTS = 20_000
 

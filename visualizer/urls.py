@@ -3,7 +3,7 @@
 from django.urls import path
 
 from visualizer.api import views as api
-from visualizer.comparisons import inevitable_views as inevitable
+from visualizer.comparisons import inevitable
 from visualizer.comparisons import views as comparisons
 from visualizer.editor import views as editor
 from visualizer.fidelity import views as fidelity

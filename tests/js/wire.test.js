@@ -6,7 +6,7 @@ import { decode, WireError } from "../../static/js/wire/decode.js";
 import { placeOf } from "../../static/js/model/reduce.js";
 import { FIRST_WAIT_MS, LONGEST_WAIT_MS, SEEN_EVERY, makeCredit, openConnection, waitBefore } from "../../static/js/wire/connection.js";
 import { ownerToken } from "../../static/js/wire/token.js";
-import { makeRequests, RequestError } from "../../static/js/wire/http.js";
+import { makeRequests, RequestError, untilDone } from "../../static/js/wire/http.js";
 import { frame, welcome } from "./fixtures/lab.js";
 
 const table = (count = 0, columns = {}, texts = [], names = []) => ({ count, names, texts, columns });
@@ -158,4 +158,17 @@ test("a refused request has the server's error and hint", async () => {
   await assert.rejects(asked.get("/x"), (reason) => reason instanceof RequestError && reason.message === "No such row." && reason.hint.includes("0 to 9"));
   const unreachable = makeRequests(async () => Promise.reject(new TypeError("network")), "c");
   await assert.rejects(unreachable.get("/x"), /cannot be reached/);
+});
+
+test("runs are asked for until they have ended, and their failure is an error with its remedy", async () => {
+  const window = { setTimeout: (go) => go() };
+  const asking = (...answers) => () => Promise.resolve(answers.shift());
+  const [one, two] = [1, 2].map((done) => ({ state: "running", done, of: 3 }));
+  const said = [];
+  const done = { state: "done", columns: [] };
+  assert.equal(await untilDone(asking(one, two, done), window, (words) => said.push(words)), done);
+  assert.deepEqual(said, ["Running: 1 of 3 done.", "Running: 2 of 3 done."]);
+  assert.equal(await untilDone(asking(), window, () => {}, done), done, "the first answer is not asked for again");
+  const ended = untilDone(asking({ state: "refused", words: "No failover.", hint: "Fail over." }), window);
+  await assert.rejects(ended, (error) => error instanceof RequestError && error.message === "No failover." && error.hint === "Fail over.");
 });

@@ -16,7 +16,7 @@ from simulator import World, load_scenario, load_scenario_text, recordings, scen
 from simulator.comparison import STRATEGY_NAMES
 from simulator.headless import compare
 from tests.visualizer.pages import PATIENCE_S, Page
-from visualizer.comparisons import running
+from visualizer.labs.background import COMPARED
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 
@@ -150,17 +150,17 @@ async def test_a_scenario_without_subscriptions_is_refused_with_a_reason(hub: An
 async def test_too_many_comparisons_at_once_are_refused_with_a_reason(
     hub: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "RUNNING", 0)
+    monkeypatch.setattr(COMPARED, "running", 0)
     answer = await AsyncClient().get(f"/compare/{PERIOD}/columns.json")
     assert answer.status_code == 503 and answer.json()["code"] == "too-many"
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_only_the_newest_comparisons_are_kept(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "KEPT", 1)
+    monkeypatch.setattr(COMPARED, "kept", 1)
     await columns(f"/compare/{PERIOD}/columns.json?seed=1")
     await columns(f"/compare/{PERIOD}/columns.json?seed=2")
-    assert len(current_hub().comparisons._studies) == 1
+    assert len(current_hub().background._studies) == 1
 
 
 @pytest.mark.django_db(transaction=True)

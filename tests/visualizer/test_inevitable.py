@@ -16,10 +16,12 @@ from django.test import AsyncClient
 from simulator import World, inevitable, load_scenario, load_scenario_text
 from simulator.inevitable import Asked, Reruns, carried_out, curve
 from tests.visualizer.pages import FAIL_OVER, SCENARIO, Page
-from visualizer.comparisons.inevitable import RUNNING, UNASKED_S, Study
+from visualizer.comparisons.inevitable import begun, key_of
 from visualizer.labs import clients
+from visualizer.labs.background import INEVITABLE, Study
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
+from visualizer.labs.pump import Pump
 from visualizer.live.wire import Refused
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,7 +87,7 @@ async def test_another_number_of_duplicates_needs_no_further_run(hub):
     _, other = await asked(lab_id, **SMALL, more_than=inevitable.MORE_THAN_MAX)
     assert other["state"] == "done" and [point["more"]["hits"] for point in other["points"]] == [0, 0, 0]
     assert [one["duplicates"] for one in other["points"]] == [one["duplicates"] for one in first["points"]]
-    assert len(hub.inevitables.worlds()) == 1
+    assert len(hub.background._studies) == 1
 
 
 async def test_a_page_notices_that_the_run_has_changed(hub):
@@ -121,7 +123,7 @@ async def test_cancelling_keeps_nothing_running_and_asking_again_starts_anew(hub
     address = f"/labs/{lab_id}/inevitable/cancel/?" + "&".join(f"{k}={v}" for k, v in many.items())
     cancelled = await AsyncClient().post(address)
     assert json.loads(cancelled.content) == {"cancelled": True}
-    assert hub.inevitables.worlds() == [None]
+    assert hub.background.worlds() == []
     assert json.loads((await AsyncClient().post(address)).content) == {"cancelled": False}
     _, again = await asked(lab_id, **many)
     assert (again["state"], again["done"]) == ("running", 0)
@@ -130,16 +132,18 @@ async def test_cancelling_keeps_nothing_running_and_asking_again_starts_anew(hub
 
 
 def test_a_study_that_nobody_asks_for_ends_by_itself():
-    ended: list[Study] = []
     scenario = load_scenario("strategies-backlog")  # more than the four slices that run here
-    study = Study("one", Asked(scenario, 1, [], scenario.until_us), ended.append)
+    reruns, unasked_s = Reruns(Asked(scenario, 1, [], scenario.until_us)), INEVITABLE.unasked_s
+    pump = Pump(lambda *_: None)
+    study = Study(INEVITABLE, "one", "", pump, reruns.work, reruns)
+    pump.add(study)
     assert study.turn(100.0)
     study.resumed(World(scenario, 1, begun=False, figures_only=True))  # which a thread makes
-    assert study.turn(100.0 + UNASKED_S)
+    assert study.turn(100.0 + unasked_s)
     study.requested = True
-    assert study.turn(100.1 + UNASKED_S) and study.turn(100.0 + 2 * UNASKED_S)
-    assert not study.turn(100.2 + 2 * UNASKED_S)
-    assert study.state == "cancelled" and ended == [study] and study.due_s(0) is None
+    assert study.turn(100.1 + unasked_s) and study.turn(100.0 + 2 * unasked_s)
+    assert not study.turn(100.2 + 2 * unasked_s)
+    assert study.state == "cancelled" and pump._sessions == {} and study.due_s(0) is None
 
 
 @pytest.mark.parametrize(
@@ -203,19 +207,19 @@ async def test_studies_at_once_are_limited_for_an_address_and_for_the_process(hu
 
     def begin(name: str, seed: int) -> None:
         clients.client.set(name)
-        hub.inevitables.of(Asked(scenario, seed, [], scenario.until_us))
+        begun(Asked(scenario, seed, [], scenario.until_us))
 
     begin("192.0.2.1", 1)
     begin("192.0.2.1", 1)  # the same question again
     with pytest.raises(Refused, match="1 sets of re-runs for your address"):
         begin("192.0.2.1", 2)
-    for number in range(2, RUNNING + 1):
+    for number in range(2, INEVITABLE.running + 1):
         begin(f"192.0.2.{number}", number)
-    with pytest.raises(Refused, match=f"{RUNNING} runs are run again"):
+    with pytest.raises(Refused, match=f"{INEVITABLE.running} runs are run again"):
         begin("192.0.2.99", 99)
     clients.client.set("192.0.2.99")
     with pytest.raises(Refused, match="Another visitor began"):
-        hub.inevitables.cancel(Asked(scenario, 1, [], scenario.until_us))
+        hub.background.cancel(INEVITABLE, key_of(Asked(scenario, 1, [], scenario.until_us)))
 
 
 def test_the_page_has_the_limits_of_the_engine():

@@ -12,6 +12,7 @@ from django.test import AsyncClient, Client
 
 from simulator import World, load_scenario, load_scenario_text
 from tests.visualizer.pages import FAIL_OVER, SCENARIO, Page
+from visualizer.labs.background import COMPARED
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import current_hub
 
@@ -39,8 +40,7 @@ async def beside(lab_id: str, left: str, right: str) -> tuple[int, dict[str, Any
         body = json.loads(answer.content)
         if body.get("state") != "running":
             return answer.status_code, body
-        study = current_hub().comparisons.worlds()
-        assert len(study) == 1
+        assert [kind for kind, *_ in current_hub().background._studies].count(COMPARED) == 1
         await asyncio.sleep(0.02)
 
 

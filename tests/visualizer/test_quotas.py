@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 
 from tests.visualizer.pages import HOST, ORIGIN, PATIENCE_S, SCENARIO, Page, Socket
 from visualizer.labs import clients
+from visualizer.labs.background import CHANGED, COMPARED, Study
 from visualizer.labs.clients import client_of
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.hub import ROOMS
@@ -157,8 +158,8 @@ async def test_the_many_addresses_of_one_network_cannot_shut_others_out(
 
 
 async def test_what_if_runs_are_limited_for_each_client_and_for_the_process(hub, many, monkeypatch):
-    monkeypatch.setattr("visualizer.labs.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
-    monkeypatch.setattr("visualizer.labs.reruns.Study.turn", lambda *_: False)  # none of them ends
+    monkeypatch.setattr(CHANGED, "running", clients.RERUNS_PER_CLIENT + 1)
+    monkeypatch.setattr(Study, "turn", lambda *_: False)  # none of them ends
     *first, other, more = await many(clients.RERUNS_PER_CLIENT + 3)
 
     async def ask(name: str, lab_id: str) -> str:
@@ -176,7 +177,7 @@ async def test_what_if_runs_are_limited_for_each_client_and_for_the_process(hub,
     assert await ask("10.0.0.1", first[0]) == "", "one that is under way already"
     assert await ask("10.0.0.2", other) == ""
     assert "3 labs of this server process" in await ask("10.0.0.3", more)
-    hub.rooms[other].part.reruns.close()
+    hub.background.close(other)
     assert await ask("10.0.0.3", more) == "", "as soon as one is over"
 
 
@@ -250,12 +251,13 @@ async def test_sockets_of_one_client_are_bounded(made, monkeypatch):
 
 async def test_comparisons_of_one_client_are_bounded(hub):
     from simulator import load_scenario
-    from visualizer.comparisons.running import Source
+    from visualizer.comparisons.compared import Source
 
     def compare(name: str, seed: int) -> None:
         clients.client.set(name)
         scenario = load_scenario("region-down", seed=seed)
-        hub.comparisons.of(Source(scenario.title, scenario, seed, [], scenario.until_us))
+        source = Source(scenario.title, scenario, seed, [], scenario.until_us)
+        hub.background.of(COMPARED, source.key, source.work)
 
     for seed in range(clients.COMPARISONS_PER_CLIENT):
         compare("10.0.0.1", seed)

@@ -21,7 +21,7 @@ from simulator.checks.checks import Checks
 from simulator.kernel.clock import Clock
 from simulator.trace.trace import BLOCK_ROWS, Trace
 from visualizer.labs import jobs
-from visualizer.labs.reruns import Reruns
+from visualizer.labs.background import Background
 from visualizer.labs.session import Session
 from visualizer.labs.work import MOST_EVENTS, Job
 from visualizer.live.frame_scheduler import CHECK_ROWS
@@ -94,7 +94,7 @@ def lab() -> Session:
     world.run(END_US)
     assert world.seq > 2.5 * BLOCK_ROWS
     session = Session("large", 0, Audience())
-    session.reruns = Reruns("large", NoPump())
+    session.background = Background(NoPump())
     session.start_with(world, scenario)
     return session
 

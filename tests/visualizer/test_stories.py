@@ -158,7 +158,7 @@ async def test_an_internal_error_in_a_variant_is_reported_and_the_lab_continues(
 
 
 async def test_variants_of_a_long_run_are_refused_with_a_reason(page_of_lab, ask, monkeypatch):
-    monkeypatch.setattr("visualizer.labs.reruns.ROWS_MOST", 10)
+    monkeypatch.setattr("visualizer.questions.stories.ROWS_MOST", 10)
     body = await finished(ask)
     assert body["state"] == "failed" and "are not run again" in body["words"]
 

@@ -69,7 +69,7 @@ async def test_the_answer_has_the_steps_of_the_whole_run_wherever_the_lab_is(lab
 
 async def test_its_run_is_made_once(lab, page, hub, monkeypatch):
     before = await finished(lab)
-    monkeypatch.setattr("visualizer.labs.reruns.tour_run", None)
+    monkeypatch.setattr("visualizer.questions.queries.tour_run", None)
     await page.seek(2_000_000)
     assert await finished(lab) == before
 

@@ -17,15 +17,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from simulator import recordings, scenario_names
 from simulator.what_if import looks
-from visualizer.comparisons.pairs import SIDES, Pair, pair_of_set_ups, run_named, set_up_of
-from visualizer.comparisons.running import (
+from visualizer.comparisons.compared import (
+    SIDES,
     STRATEGY_COLUMNS,
     Column,
+    Pair,
     Source,
-    outcome_of,
-    progress_of,
+    pair_of_set_ups,
     recorded_columns,
+    run_named,
+    set_up_of,
 )
+from visualizer.labs.background import COMPARED
 from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused, json_object
@@ -173,11 +176,11 @@ async def _beside(asked: Pair) -> HttpResponse:
     """Documents and progress of two runs; when both have run, figures and differences."""
     hub = current_hub()
     await hub.start()
-    study = hub.comparisons.of(asked)
+    study = hub.background.of(COMPARED, asked.key, asked.work)
     table = looks(asked.left.scenario)
-    answer = {**progress_of(study), **asked.documents(), "until_us": asked.until_us, "table": table}
+    answer = {**study.progress(), **asked.documents(), "until_us": asked.until_us, "table": table}
     if study.state == "done":
-        first, second = study.outcomes
+        first, second = study.runs.outcomes
         answer |= {
             "cases": [first["cases"], second["cases"]],
             "rows": [first["rows"], second["rows"]],
@@ -228,11 +231,13 @@ def _not_compared() -> Refused:
 async def _answer(source: Source) -> HttpResponse:
     hub = current_hub()
     await hub.start()
-    study = hub.comparisons.of(source)
+    study = hub.background.of(COMPARED, source.key, source.work)
+    answer = study.progress()
+    if study.state == "done":
+        titles = {one.name: {"title": one.title, "says": one.says} for one in source.columns}
+        answer["columns"] = [{**titles[found["strategy"]], **found} for found in study.runs.outcomes]
     return json_answer(
-        await sync_to_async(
-            lambda: json.dumps(outcome_of(study, source), separators=(",", ":")), thread_sensitive=False
-        )()
+        await sync_to_async(lambda: json.dumps(answer, separators=(",", ":")), thread_sensitive=False)()
     )
 
 

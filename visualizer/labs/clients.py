@@ -64,7 +64,7 @@ The process queues about twenty set-ups and runs four comparisons.
 RERUNS_PER_CLIENT = 2
 """Runs of "what would have helped" in progress at once for one address.
 
-The process has eight (`visualizer.labs.reruns.RUNNING`).
+The process has eight (`visualizer.labs.background`).
 """
 
 INEVITABLES_PER_CLIENT = 1

@@ -14,16 +14,14 @@ from collections import Counter
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any
 
-from visualizer.comparisons.inevitable import Inevitables
-from visualizer.comparisons.running import Comparisons
 from visualizer.labs import saving
+from visualizer.labs.background import Background
 from visualizer.labs.clients import FAIR_LABS, WIDTHS, check_open_labs, client, network_of
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.exchange import Exchange
 from visualizer.labs.memory import Memory
 from visualizer.labs.placement import Casting
 from visualizer.labs.pump import Pump
-from visualizer.labs.reruns import check_room
 from visualizer.labs.rooms import Room
 from visualizer.labs.running import Runner
 from visualizer.labs.saving import NOT_SAVED, Saver
@@ -66,8 +64,7 @@ class Hub:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
         self.memory = Memory(self)
-        self.comparisons = Comparisons(self.pump, self.memory.admit)
-        self.inevitables = Inevitables(self.pump, self.memory.admit)
+        self.background = Background(self.pump, self.memory.admit)
         self._reserved: dict[str, str] = {}  # labs that are being opened, with the client of each
         self.saver = Saver()
         self._leaving: set[Room] = set()  # rooms that are being closed for others
@@ -141,31 +138,6 @@ class Hub:
         self.saver.stop()
 
     # --- rooms
-
-    def admit_rerun(self, asker: str) -> None:
-        """Check that a variant of a lab can be run beside it.
-
-        Raises Refused when there is no room or memory for it.
-        """
-        self.memory.admit()
-        check_room(
-            [
-                name
-                for room in self.rooms.values()
-                if isinstance(room.part, Runner)
-                for name in room.part.reruns.askers()
-            ],
-            asker,
-        )
-
-    def finished_reruns(
-        self, lab_id: str, commands: list[dict[str, Any]], until_us: int
-    ) -> list[dict[str, Any]]:
-        """The outcomes of what would have helped in a lab that this process runs, if they are complete."""
-        room = self.rooms.get(lab_id)
-        if room is None or not isinstance(room.part, Runner):
-            return []
-        return room.part.reruns.finished(commands, until_us)
 
     async def room(self, lab_id: str) -> Room:
         """The room of a lab, opened if necessary.

@@ -2,7 +2,7 @@
 
 Rules: memory is estimated once a second. Unwatched labs are closed first, the least recently used first, then
 watched ones that are paused. A closed lab is run again from its inputs when it is opened. When that is not
-enough, nothing runs forward, and no lab, comparison or set-up study starts until memory is free again.
+enough, nothing runs forward, and no lab and no run beside one starts until memory is free again.
 """
 
 from __future__ import annotations
@@ -44,20 +44,14 @@ class Memory:
         self.full: str | None = None
 
     def used_bytes(self) -> int:
-        """Estimated memory of all worlds of this process: labs, their reruns, and comparisons."""
+        """Estimated memory of all worlds of this process: labs, and runs beside them."""
         return sum(world.memory_bytes for world in self._worlds())
 
     def _worlds(self) -> Iterable[Any]:
         hub = self._hub
         runners = [room.part for room in hub.rooms.values() if isinstance(room.part, Runner)]
-        beside = [world for runner in runners for world in runner.reruns.worlds()]
-        found = [
-            *(runner.session.world for runner in runners),
-            *beside,
-            *hub.comparisons.worlds(),
-            *hub.inevitables.worlds(),
-        ]
-        return [world for world in found if world is not None]
+        worlds = [runner.session.world for runner in runners if runner.session.world is not None]
+        return [*worlds, *hub.background.worlds()]
 
     def admit(self) -> None:
         """Check that a new run may start. Raises Refused when there is no memory for it."""

@@ -20,7 +20,6 @@ from visualizer.labs import jobs, saving
 from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.presentation import Pages, Presenting
-from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
 from visualizer.labs.saving import AWAY, bad_value, is_bad_value
 from visualizer.labs.session import Session
@@ -61,7 +60,7 @@ class Runner:
     def __init__(self, hub: Hub, room: Room, stored: saving.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
-        self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump, hub.admit_rerun)
+        self.session.background = hub.background
         # channel: [(viewers, followers, whether the presenter's page is among them), ticks left]
         self._watchers: dict[str, list[Any]] = {}
         self._position_due = False
@@ -285,7 +284,7 @@ class Runner:
             raise Refused("engine-bug", self.room.failure["error"], self.room.failure["hint"])
         self.room.idle_ticks = 0
         # a request through another process counts for the client that opened the lab here
-        self.reruns.asker = client.get() or self.room.client
+        self.session.asker = client.get() or self.room.client
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def done(text: str) -> None:
@@ -457,7 +456,7 @@ class Runner:
     def close(self) -> None:
         self.presenting.close()
         self.hub.pump.remove(self.session)
-        self.reruns.close()
+        self.hub.background.close(self.stored.lab_id)
         self.session.give_up(
             Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds.")
         )

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.playback import Playback
-from visualizer.labs.reruns import Reruns
 from visualizer.labs.waiting import Waiting
 from visualizer.labs.work import Job, SliceSize
 from visualizer.live.frame_scheduler import CHECK_ROWS, Looking
@@ -21,6 +20,7 @@ from visualizer.questions.queries import Printouts
 from visualizer.questions.tiles import TileCache
 
 if TYPE_CHECKING:
+    from visualizer.labs.background import Background
     from visualizer.labs.running import Runner
 
 BUSY_AFTER_S = 0.2
@@ -39,7 +39,8 @@ class Session:
         self.printouts = Printouts()
         # the key under which the rows around the instant were read, and the answer
         self.events_kept: tuple[Any, Any] = (None, None)
-        self.reruns: Reruns | None = None  # set by the owner of a pump for runs beside the lab
+        self.background: Background | None = None  # set by the owner of a pump for runs beside the lab
+        self.asker = ""  # the client of the latest question
         self.playback = Playback()
         self.looking = Looking(first_epoch, listener, self.playback)
         self.until_us = 0

@@ -18,8 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from simulator import ScenarioError
-from visualizer.comparisons.pairs import run_named
-from visualizer.comparisons.running import RERUN
+from visualizer.comparisons.compared import RERUN, run_named
 from visualizer.labs.definitions import NewLab, copy_of, new_lab, read_scenario, run_again, variant_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.sockets import may_post

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from simulator import ENGINE_VERSION, AdminError, NotOffered
 from simulator.headless import meta_of_trace
+from simulator.tours import tour_answer, tour_run
+from simulator.what_if import ROWS_MOST
+from visualizer.labs.background import CHANGED
 from visualizer.labs.definitions import builtin_scenario
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused, encode
@@ -273,13 +276,20 @@ def tour(session: Session) -> Work:
         raise Refused(
             "not-found", "This scenario has no tour.", "Open a scenario of the gallery that has one."
         )
-    assert session.reruns is not None, "the hub gives each session its reruns"
-    found = session.reruns.of_tour(world)
-    outcome: dict[str, Any] = found.outcomes[0] if found.outcomes else {"steps": [], "words": ""}
-    words = found.words or outcome["words"]
+    assert session.background is not None, "the hub gives each session its background work"
+    study = session.background.of(
+        CHANGED,
+        "tour",
+        lambda runs: runs.each([tour_run(world.scenario, world.seed)], tour_answer),
+        lab_id=session.lab_id,
+        asker=session.asker,
+        rows_max=ROWS_MOST,
+    )
+    outcome: dict[str, Any] = study.runs.outcomes[0] if study.runs.outcomes else {"steps": [], "words": ""}
+    failed = {"state": "failed", "words": outcome["words"]} if outcome["words"] else {}
     return {
-        "state": "failed" if words else found.state,
-        "words": words,
+        **study.progress(),
+        **failed,
         "title": told.title,
         "minutes": told.minutes,
         "branch": world.branch_without_commands,

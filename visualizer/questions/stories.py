@@ -8,18 +8,21 @@ paused. A case that does not exist is refused with a reason.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from simulator.story import StoryCase, bursts_of
-from simulator.what_if import answer
+from simulator.what_if import ROWS_MOST, answer, outcome, variants
+from visualizer.labs.background import CHANGED
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import FIGURES as RISKS
 from visualizer.questions.question import MESSAGES_LIMIT, Argument, Number, Text, Whole, question
 
 if TYPE_CHECKING:
+    from simulator.scenarios.canonical import CommandLog
     from visualizer.labs.session import Session
 
 RECORDED_ONLY = "This run was recorded on real brokers: it cannot be run again with a change."
@@ -184,15 +187,25 @@ def what_if(session: Session) -> Work:
         raise Refused(
             "not-offered", RECORDED_ONLY, "Open the scenario itself to try changes on the simulator."
         )
-    assert session.reruns is not None, "the hub gives each session its reruns"
-    found = session.reruns.of(session.world)
-    scenario = session.world.scenario
-    figures = answer(scenario, found.outcomes, done=found.state == "done")
-    return {
-        "state": found.state,
-        "words": found.words,
-        "running": found.running,
-        "of": found.of,
-        "until_us": found.until_us,
-        **figures,
-    }
+    assert session.background is not None, "the hub gives each session its background work"
+    world = session.world
+    scenario, rows = world.scenario, len(world.trace)
+    until_us = max(scenario.until_us, world.furthest_us)
+    words = f"The run has {rows:,} rows; runs of more than {ROWS_MOST:,} are not run again here."
+    study = session.background.of(
+        CHANGED,
+        what_if_key(world.command_log, until_us),
+        lambda runs: runs.each(
+            variants(scenario, world.command_log, world.seed, until_us), outcome, lambda first: first["cases"]
+        ),
+        lab_id=session.lab_id,
+        asker=session.asker,
+        unfit=words if rows > ROWS_MOST else "",
+    )
+    found = answer(scenario, study.runs.outcomes, done=study.state == "done")
+    return {**found, **study.progress(), "until_us": until_us}
+
+
+def what_if_key(commands: CommandLog, until_us: int) -> str:
+    """Identifies the run that is changed among those of a lab. Its branches may have equal ones."""
+    return json.dumps([commands, until_us], sort_keys=True)

@@ -14,11 +14,13 @@ from simulator import ENGINE_VERSION
 from simulator.experiments import FINISHED
 from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
+from visualizer.labs.background import CHANGED
 from visualizer.labs.clients import client_key
 from visualizer.labs.definitions import read_scenario
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import LATEST_US, Refused
 from visualizer.models import Lab
+from visualizer.questions.stories import what_if_key
 from visualizer.reports.models import Report
 from visualizer.tasks.files import Download
 from visualizer.tasks.models import WAITING, TaskState
@@ -131,7 +133,8 @@ async def _finished_reruns(
     lab_id: str, commands: list[dict[str, Any]], until_us: int
 ) -> list[dict[str, Any]]:
     """The complete outcomes of what would have helped, if this process runs the lab; on its event loop."""
-    return current_hub().finished_reruns(lab_id, commands, until_us)
+    study = current_hub().background.find(CHANGED, what_if_key(commands, until_us), lab_id)
+    return study.runs.outcomes if study is not None and study.state == "done" else []
 
 
 # --- the files of a finished report: their names and types

@@ -35,14 +35,13 @@ from simulator.experiments import (
     reduced,
 )
 from simulator.set_ups import composed, form_of
-from simulator.what_if import variants
+from simulator.what_if import ROWS_MOST, variants
 from visualizer.experiments.composing import block_of
 from visualizer.experiments.models import Experiment
 from visualizer.experiments.reading import CORE_SECONDS_MOST, experiment_of
 from visualizer.experiments.reading import read_text as read_experiment
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
-from visualizer.labs.reruns import ROWS_MOST
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import hash_of, new_token
 from visualizer.setups.reading import Failure, Reading, failure_of, read_text, values_from

@@ -10,7 +10,7 @@ import { columnHeads, headCell } from "../render/terms.js";
 import { ORIGINS, fontOf, readTheme, themeFor } from "../render/theme.js";
 import { SPEEDS, atSpeed, clockUpTo, makeLoop, movedTo, paused, placeOfSpeed, played, settled, shown, speedText } from "../transport/clock.js";
 import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
-import { makeRequests } from "../wire/http.js";
+import { makeRequests, untilDone } from "../wire/http.js";
 import { keepToken } from "../wire/token.js";
 
 /**
@@ -670,7 +670,6 @@ function makeBar(document) {
  * The server runs each column once. This module connects the parts; the model computes the state at an instant.
  */
 
-const ASK_EVERY_MS = 400;
 /** The clock ends after the last event in a picture, this factor later. */
 const AFTER = 1.05;
 const LOOKS = ["(prefers-color-scheme: dark)", "(prefers-reduced-motion: reduce)"];
@@ -684,7 +683,13 @@ export function openComparison({ document, root, window, fetcher }) {
   let picture = null;
   const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => picture?.paint(wall_ms) ?? false });
   const steering = makeSteering(parts, { instants: () => (picture ? stepsOf(picture.columns) : []), changed });
-  askUntilDone(parts, (words) => setText(status, words)).then(begin).catch(say);
+  untilDone(
+    () => requests.get(root.dataset.address),
+    window,
+    (words) => setText(status, words),
+  )
+    .then(begin)
+    .catch(say);
 
   function begin(answer) {
     const moves = answer.columns.reduce((most, column) => (column.followed.length > most.length ? column.followed : most), []);
@@ -725,17 +730,6 @@ export function openComparison({ document, root, window, fetcher }) {
     seek: steering.seek,
     times_ms: loop.times_ms,
   };
-}
-
-/** Polls until the server has run every column. @throws {Error} when a run failed */
-async function askUntilDone({ root, window, requests }, sayProgress) {
-  for (;;) {
-    const answer = await requests.get(root.dataset.address);
-    if (answer.state === "failed") throw new Error(answer.words);
-    if (answer.state !== "running") return answer;
-    sayProgress(`Running: ${answer.done} of ${answer.of} done.`);
-    await new Promise((resolve) => window.setTimeout(resolve, ASK_EVERY_MS));
-  }
 }
 
 /** The list of failovers, when there are several: the chosen one is compared. */

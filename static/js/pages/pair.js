@@ -4,7 +4,7 @@ import { capitalised, counted, seconds, span, whole } from "../model/format.js";
 import { plainWordsOf } from "../model/event_rows.js";
 import { element, found, required, setText } from "../render/dom.js";
 import { headCell } from "../render/terms.js";
-import { RequestError, makeRequests } from "../wire/http.js";
+import { RequestError, makeRequests, untilDone } from "../wire/http.js";
 import { textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
 
@@ -191,7 +191,6 @@ export const figureText = (value, unit, at_least = false) => (value === null ? "
  * This module connects the parts: frames, clock, differences, figures.
  */
 
-const ASK_EVERY_MS = 400;
 /** Limits of a frame's height, px, and what it has beyond its content, so that the curve is not at its lowest. */
 const [LOWEST_PX, HIGHEST_PX, CURVE_PX] = [300, 900, 40];
 
@@ -206,7 +205,7 @@ export function openPair({ document, root, window, fetcher }) {
     const ask = await asking({ root, window, requests });
     const asked = await ask();
     for (const side of SIDES) setText(required(root, `[data-part=${side}-name]`), capitalised(asked[side].name));
-    const [labs, answer] = await Promise.all([Promise.all(SIDES.map((side) => openLab(side, asked[side].run))), answered(asked, ask)]);
+    const [labs, answer] = await Promise.all([Promise.all(SIDES.map((side) => openLab(side, asked[side].run))), untilDone(ask, window, (words) => setText(status, words), asked)]);
     const clock = makePairClock({ document, root, window, labs, until_us: asked.until_us });
     writeFigures({ document, root }, answer);
     const differences = makeDifferences({ document, root, clock, labs }, answer.differences);
@@ -215,17 +214,6 @@ export function openPair({ document, root, window, fetcher }) {
     setText(required(root, "[data-part=sentence]"), sentenceOf(answer));
     setText(status, "");
     differences.from(firstFigure(answer)?.at_us ?? 0);
-  }
-
-  /** Polls until both have run. @throws {Error} when a run failed */
-  async function answered(answer, ask) {
-    while (answer.state === "running") {
-      setText(status, `Running: ${answer.done} of ${answer.of} done.`);
-      await pause(ASK_EVERY_MS);
-      answer = await ask();
-    }
-    if (answer.state === "failed") throw new Error(answer.words);
-    return answer;
   }
 
   /** Makes a lab of the visitor from a run, or takes the one that this tab made before, and opens it in its frame. */

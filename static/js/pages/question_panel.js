@@ -187,7 +187,7 @@ function makeWhatIf(section, { document, window, requests, base, getState, say, 
   }
 
   function write() {
-    const done = answer.variants.length;
+    const { done } = answer;
     status.textContent = answer.state === "running" ? `Running ${done + 1} of ${answer.of}: ${answer.running}…` : answer.words;
     status.hidden = !status.textContent;
     if (done === 0) return;
@@ -200,7 +200,7 @@ function makeWhatIf(section, { document, window, requests, base, getState, say, 
     const number = chosenCase(cases, chosen, getState());
     const ordered = inOrder(answer, number);
     const labels = cases.map(({ at_us, label }) => `${seconds(at_us)} s: ${label}`);
-    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), ...headline(document, answer, ordered), table(document, answer, ordered, acts));
+    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), ...headline(document, answer, ordered, answer.state === "done"), table(document, answer, ordered, acts));
   }
 
   status.textContent = "Running it again…";

@@ -576,7 +576,7 @@ function makeWhatIf(document, root) {
       setText(title, whatIfTitle(what_if));
       setText(words, whatIfWords(what_if, asked.size.factor, asked.fault));
       const ordered = what_if.order.length ? inOrder(what_if, 0) : null;
-      content.replaceChildren(...(ordered ? [...headline(document, what_if, ordered), table(document, what_if, ordered, null)] : []));
+      content.replaceChildren(...(ordered ? [...headline(document, what_if, ordered, what_if.done), table(document, what_if, ordered, null)] : []));
     },
   };
 }

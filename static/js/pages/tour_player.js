@@ -3,6 +3,7 @@
 import { counted } from "../model/format.js";
 import { noteToured } from "../model/played.js";
 import { PAGE_PARTS, cutAtTerms, histogramOf, judged, partsOf, partsShown, progressOf, readGuess, tourFragment, tourPlaceOf } from "../model/tour.js";
+import { untilDone } from "../wire/http.js";
 import { keepToken, makePageName } from "../wire/token.js";
 import { allOf, element, required, setText } from "../render/dom.js";
 import { termLink } from "../render/terms.js";
@@ -465,7 +466,6 @@ export function makePositionField(form, field, focus) {
  * A command by hand begins another branch during a tour, so the run of the tour is kept and can be returned to.
  */
 
-const ASK_EVERY_MS = 400;
 /** How often a server that is busy with other runs is asked again, and its status then. */
 const TRIES = 20;
 const BUSY = 503;
@@ -645,31 +645,22 @@ async function start(held, at) {
 
 /** Requests the tour until its run has ended; null after a failure, which is reported. @param {TourParts} parts */
 async function fetchTour({ requests, base, window, say }) {
-  const askAgain = async () => {
-    await new Promise((go) => window.setTimeout(go, ASK_EVERY_MS));
-    return requests.get(`${base}tour.json`);
-  };
   let tries = TRIES;
-  let tour = { state: "running", words: "" };
-  try {
-    tour = await requests.get(`${base}tour.json`);
-  } catch (reason) {
-    if (reason.status !== BUSY) return failed(say, reason);
-  }
-  while (tour.state === "running") {
+  async function ask() {
     try {
-      tour = await askAgain();
+      return await requests.get(`${base}tour.json`);
     } catch (reason) {
       tries -= 1;
-      if (reason.status !== BUSY || tries === 0) return failed(say, reason);
+      if (reason.status !== BUSY || tries === 0) throw reason;
+      return { state: "running" };
     }
   }
-  return tour.state === "done" ? tour : failed(say, { message: tour.words, hint: "The lab itself is not affected." });
-}
-
-function failed(say, { message, hint }) {
-  say({ error: message, hint });
-  return null;
+  try {
+    return await untilDone(ask, window);
+  } catch (reason) {
+    say({ error: reason.message, hint: reason.hint || "The lab itself is not affected." });
+    return null;
+  }
 }
 
 /** Shows the step: the lab jumps to it, or plays there if it is later. */
@@ -773,7 +764,7 @@ async function goOnward({ open, parts }) {
     keepToken(made.id, made.token, window);
     window.location.assign(`${made.url}#token=${made.token}&${tourFragment(1).slice(1)}`);
   } catch (reason) {
-    failed(say, reason);
+    say({ error: reason.message, hint: reason.hint });
   }
 }
 

@@ -10,12 +10,18 @@ import { headCell } from "./terms.js";
 /** @returns {string} a count of a case, "at least 56" while it still delivered at the end of its run */
 const counted = (line, name) => `${line.at_least?.includes(name) ? "at least " : ""}${whole(line.figures[name])}`;
 
-/** @returns {HTMLElement[]} the sentence, and the settings to paste; nothing is recommended before every change has run */
-export function headline(document, answer, { real, best }) {
+/**
+ * @param {Document} document
+ * @param {any} answer
+ * @param {{real: Line, best: Line | null}} ordered
+ * @param {boolean} complete whether every change has run; nothing is recommended before
+ * @returns {HTMLElement[]} the sentence, and the settings to paste
+ */
+export function headline(document, answer, { real, best }, complete) {
   const [{ name: first, title }] = answer.columns;
   const was = `${title}: ${counted(real, first)}`;
   const begins = "The same run and failure with one change at a time. ";
-  if (!best) return [element(document, "p.lead-in", { text: `${begins}${answer.done ? "No setting helps in this run. " : ""}Unchanged: ${was}.` })];
+  if (!best) return [element(document, "p.lead-in", { text: `${begins}${complete ? "No setting helps in this run. " : ""}Unchanged: ${was}.` })];
   const price = best.price_words ? `, at the price of ${best.price_words}` : "";
   const words = [`${begins}The setting that helps most: `, element(document, "b", { text: best.name }), `. ${capitalised(best.difference)}${price}.`];
   return [element(document, "p.lead-in", {}, words), placed(document, best.settings)];

@@ -51,6 +51,32 @@ export function makeRequests(fetcher, csrf_token) {
   };
 }
 
+const ASK_EVERY_MS = 400;
+
+/**
+ * Progress of runs on the server, part of every answer about them: `running` names the one under way, `words` and `hint` say why there is no result.
+ * @typedef {{state: "running" | "done" | "failed" | "refused" | "cancelled", words: string, hint: string, running: string, done: number, of: number}} Progress
+ */
+
+/**
+ * Asks until the runs have ended, and returns the last answer.
+ * @param {() => Promise<any>} ask
+ * @param {Window} window
+ * @param {(words: string) => void} sayProgress
+ * @param {any} answer the first one, where there is one already
+ * @throws {RequestError} when they have no result
+ */
+export async function untilDone(ask, window, sayProgress = () => {}, answer = null) {
+  answer ??= await ask();
+  while (answer.state === "running") {
+    sayProgress(`Running: ${answer.done} of ${answer.of} done.`);
+    await new Promise((resolve) => window.setTimeout(resolve, ASK_EVERY_MS));
+    answer = await ask();
+  }
+  if (answer.state !== "done") throw new RequestError(answer.words, answer.hint);
+  return answer;
+}
+
 async function bodyOf(response) {
   const kind = response.headers.get("Content-Type") ?? "";
   return kind.includes("json") ? response.json() : null;
