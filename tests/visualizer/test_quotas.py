@@ -251,12 +251,12 @@ async def test_sockets_of_one_client_are_bounded(made, monkeypatch):
 
 async def test_comparisons_of_one_client_are_bounded(hub):
     from simulator import load_scenario
-    from visualizer.comparisons.compared import Source
+    from visualizer.comparisons.compared import Comparison
 
     def compare(name: str, seed: int) -> None:
         clients.client.set(name)
         scenario = load_scenario("region-down", seed=seed)
-        source = Source(scenario.title, scenario, seed, [], scenario.until_us)
+        source = Comparison(scenario.title, scenario, seed, [], scenario.until_us)
         hub.background.of(COMPARED, source.key, source.work)
 
     for seed in range(clients.COMPARISONS_PER_CLIENT):

@@ -68,28 +68,22 @@ def rerun_named(name: str, scenario: Any, inputs: dict[str, Any]) -> Variant | N
     return Variant(name, f"re-run {number + 1} from {at_us / 1e6:.3f} s", scenario, commands)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column before its run: its key, and what the reader is told about it."""
+Columns = dict[str, dict[str, str]]
+"""Title and description of each column before its run, by name, in order."""
 
-    name: str
-    title: str
-    says: str
+STRATEGY_COLUMNS: Columns = {one.name: {"title": one.title, "says": one.says} for one in STRATEGIES}
 
 
-STRATEGY_COLUMNS = tuple(Column(one.name, one.title, one.says) for one in STRATEGIES)
-
-
-def recorded_columns(recorded: RecordedFile) -> tuple[Column, ...]:
+def recorded_columns(recorded: RecordedFile) -> Columns:
     """The columns of a recorded run and its twin."""
-    return (
-        Column(REAL, "Real brokers", f"{recorded.system}, recorded {recorded.date}"),
-        Column(SIMULATED, "Simulated", "The same scenario, with the instants of the real run"),
-    )
+    return {
+        REAL: {"title": "Real brokers", "says": f"{recorded.system}, recorded {recorded.date}"},
+        SIMULATED: {"title": "Simulated", "says": "The same scenario, with the instants of the real run"},
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Comparison:
     """The inputs of a comparison: scenario, seed, commands given by hand, and end instant.
 
     `recorded` is the real run that the scenario's simulation is compared with; None: strategies are compared.
@@ -111,8 +105,7 @@ class Source:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns, in order."""
+    def columns(self) -> Columns:
         return STRATEGY_COLUMNS if self.recorded is None else recorded_columns(self.recorded)
 
     def work(self, runs: Runs) -> Slices[Any]:

@@ -20,9 +20,9 @@ from simulator.what_if import looks
 from visualizer.comparisons.compared import (
     SIDES,
     STRATEGY_COLUMNS,
-    Column,
+    Columns,
+    Comparison,
     Pair,
-    Source,
     pair_of_set_ups,
     recorded_columns,
     run_named,
@@ -94,7 +94,7 @@ _OF_RECORDING = {
 }
 
 
-def _described(title: str, scenario: Any, data: str, columns: tuple[Column, ...]) -> dict[str, Any]:
+def _described(title: str, scenario: Any, data: str, columns: Columns) -> dict[str, Any]:
     """What every comparison's page shows."""
     return {
         "title": title,
@@ -118,14 +118,14 @@ async def comparison(request: HttpRequest, name: str) -> HttpResponse:
     scenario = await sync_to_async(_builtin, thread_sensitive=False)(
         name, whole_number(request, "seed", None, SEED_LIMIT)
     )
-    return await _answer(Source(scenario.title, scenario, scenario.seed, [], scenario.until_us))
+    return await _answer(Comparison(scenario.title, scenario, scenario.seed, [], scenario.until_us))
 
 
 @answers
 async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
     lab, scenario, inputs = await run_of(lab_id, "inputs")
     return await _answer(
-        Source(
+        Comparison(
             lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])
         )
     )
@@ -196,7 +196,7 @@ async def recorded_comparison(request: HttpRequest, digest: str) -> HttpResponse
     """The columns of a recorded run and its twin, as `comparison`."""
     recorded = await sync_to_async(_recorded, thread_sensitive=False)(digest)
     twin = await sync_to_async(recordings.simulated_twin, thread_sensitive=False)(recorded)
-    return await _answer(Source(twin.title, twin, twin.seed, [], twin.until_us, recorded))
+    return await _answer(Comparison(twin.title, twin, twin.seed, [], twin.until_us, recorded))
 
 
 async def run_of(lab_id: str, question: str) -> tuple[Lab, Any, dict[str, Any]]:
@@ -228,14 +228,14 @@ def _not_compared() -> Refused:
     )
 
 
-async def _answer(source: Source) -> HttpResponse:
+async def _answer(comparison: Comparison) -> HttpResponse:
     hub = current_hub()
     await hub.start()
-    study = hub.background.of(COMPARED, source.key, source.work)
+    study = hub.background.of(COMPARED, comparison.key, comparison.work)
     answer = study.progress()
     if study.state == "done":
-        titles = {one.name: {"title": one.title, "says": one.says} for one in source.columns}
-        answer["columns"] = [{**titles[found["strategy"]], **found} for found in study.runs.outcomes]
+        columns = comparison.columns
+        answer["columns"] = [{**columns[found["strategy"]], **found} for found in study.runs.outcomes]
     return json_answer(
         await sync_to_async(lambda: json.dumps(answer, separators=(",", ":")), thread_sensitive=False)()
     )

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
-class Kind:
+class StudyKind:
     """The bounds of one kind of studies. A further study is refused with `refusal`."""
 
     name: str
@@ -44,7 +44,7 @@ class Kind:
     figures_only: bool = False
 
 
-CHANGED = Kind(
+CHANGED = StudyKind(
     "run beside a lab",
     running=8,
     refusal="labs of this server process are run again already",
@@ -54,7 +54,7 @@ CHANGED = Kind(
 )
 """What would have helped in a lab, and the run that its tour shows."""
 
-COMPARED = Kind(
+COMPARED = StudyKind(
     "comparison",
     running=4,
     refusal="comparisons are being run already",
@@ -63,7 +63,7 @@ COMPARED = Kind(
     kept=20,  # up to a few megabytes each
 )
 
-INEVITABLE = Kind(
+INEVITABLE = StudyKind(
     "when inevitable",
     running=3,  # for up to some minutes each
     refusal="runs are run again from many instants already",
@@ -83,7 +83,7 @@ class Study:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: StudyKind,
         name: str,
         asker: str,
         pump: Pump,
@@ -185,12 +185,12 @@ class Background:
     def __init__(self, pump: Pump, admit: Callable[[], None] = lambda: None) -> None:
         """Use this pump; `admit` raises Refused when there is no memory for another study."""
         self._pump, self._admit = pump, admit
-        self._studies: OrderedDict[tuple[Kind, str, str], Study] = OrderedDict()
+        self._studies: OrderedDict[tuple[StudyKind, str, str], Study] = OrderedDict()
         self._numbers = count(1)
 
     def of(
         self,
-        kind: Kind,
+        kind: StudyKind,
         key: str,
         work: Callable[[Runs], Slices[Any]],
         found: Any = None,
@@ -222,10 +222,10 @@ class Background:
             self._studies.pop(old).end("cancelled", "Cancelled.")
         return study
 
-    def find(self, kind: Kind, key: str, lab_id: str = "") -> Study | None:
+    def find(self, kind: StudyKind, key: str, lab_id: str = "") -> Study | None:
         return self._studies.get((kind, lab_id, key))
 
-    def cancel(self, kind: Kind, key: str) -> bool:
+    def cancel(self, kind: StudyKind, key: str) -> bool:
         """Cancel a study for the client that began it; whether it was running. Raises Refused."""
         study = self.find(kind, key)
         if study is None or study.state != "running":
@@ -248,7 +248,7 @@ class Background:
         """The worlds of the runs under way."""
         return [study.runs.world for study in self._studies.values() if study.runs.world is not None]
 
-    def _check_room(self, kind: Kind, asker: str) -> None:
+    def _check_room(self, kind: StudyKind, asker: str) -> None:
         """Raise Refused when there is no memory or no room for one more study of this client."""
         self._admit()
         askers = [

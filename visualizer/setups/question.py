@@ -44,7 +44,7 @@ from visualizer.labs import clients
 from visualizer.labs.clients import client_key
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import hash_of, new_token
-from visualizer.setups.reading import Failure, Reading, failure_of, read_text, values_from
+from visualizer.setups.reading import PlannedFailure, Reading, failure_of, read_text, values_from
 from visualizer.tasks.models import WAITING, TaskState
 from visualizer.tasks.owned import Quotas, check_waiting
 
@@ -98,7 +98,7 @@ class Question:
     """
 
     scenario: Scenario
-    failure: Failure
+    failure: PlannedFailure
     text: str
     beside: str
     beside_says: str
@@ -320,11 +320,7 @@ def _asked(question: Question) -> dict[str, Any]:
         for number, (seed, later_us) in enumerate(zip(experiment.seeds, later, strict=True))
     ]
     return {
-        "from": failure.source,
-        "to": failure.target,
-        "mode": failure.mode,
-        "fault": failure.fault,
-        "begins": failure.begins,
+        **failure.described(),
         "at_us": failure.at_us,
         "period_us": later[1] * RUNS,  # 0: the runs have no phases
         "period_says": period_says(question.scenario),

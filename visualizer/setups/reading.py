@@ -24,7 +24,7 @@ NO_FAILURE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class PlannedFailure:
     """What the answer is about: a scenario's first fail-over, or else its first fault.
 
     A `fault` is the command with its names, such as `leader.crash meters`; it is empty for a fail-over, which
@@ -39,6 +39,10 @@ class Failure:
     fault: str = ""
     begins: str = "In this scenario"
 
+    def described(self) -> dict[str, str]:
+        names = {"from": self.source, "to": self.target, "mode": self.mode}
+        return {**names, "fault": self.fault, "begins": self.begins}
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -49,11 +53,11 @@ class Reading:
     problems: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> PlannedFailure | None:
         return None if self.scenario is None else failure_of(self.scenario)
 
 
-def failure_of(scenario: Scenario) -> Failure:
+def failure_of(scenario: Scenario) -> PlannedFailure:
     """What a scenario is asked about."""
     planned = [command for command in scenario.commands if command.do == "subscription.fail-over"]
     if planned:
@@ -62,13 +66,13 @@ def failure_of(scenario: Scenario) -> Failure:
         begins = f"If consumers move from {source} to {target} ({mode})"
         if mode == "crash":
             begins = f"If {source} goes down"
-        return Failure(first.at_us, source, target, mode, begins=begins)
+        return PlannedFailure(first.at_us, source, target, mode, begins=begins)
     earliest = min(scenario.commands, key=lambda command: command.at_us, default=None)
     fault = first_fault(scenario) or earliest
     if fault is None:
-        return Failure(0)
+        return PlannedFailure(0)
     names = [value for value in fault.arguments.values() if isinstance(value, str)]
-    return Failure(fault.at_us, fault=" ".join([fault.do, *names]), begins=happening(scenario))
+    return PlannedFailure(fault.at_us, fault=" ".join([fault.do, *names]), begins=happening(scenario))
 
 
 def read_text(text: str) -> Reading:
@@ -145,18 +149,10 @@ def described(reading: Reading) -> dict[str, Any]:
         none = {"title": "", "failure": None, "no_failure": "", "validity": "", "compared": False}
         return {"problems": reading.problems, **none}
     form = next((one for one in FORMS if one.name == scenario.protocol), None)
-    asked = {
-        "from": failure.source,
-        "to": failure.target,
-        "mode": failure.mode,
-        "fault": failure.fault,
-        "begins": failure.begins,
-        "at": format_duration(failure.at_us),
-    }
     return {
         "problems": reading.problems,
         "title": scenario.title,
-        "failure": asked,
+        "failure": {**failure.described(), "at": format_duration(failure.at_us)},
         "no_failure": "" if scenario.commands else NO_FAILURE,
         "validity": "" if form is None else form.validity,
         "compared": form is not None and form.compared,
