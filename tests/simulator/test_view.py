@@ -34,25 +34,23 @@ def test_beyond_its_bound_the_newest_are_listed_and_the_total_stays(monkeypatch:
     assert shown["pending"] == whole["pending"][-4:] and shown["pending_total"] == whole["pending_total"]
 
 
-def test_acks_synced_by_other_clusters_are_those_that_the_filter_stage_drops():
-    """The ranges that the page excludes from the duplicates are those that the engine then filters."""
+def test_entries_that_the_filter_stage_drops_are_not_marked_as_duplicates():
     world = World.open("strategies-delayed-message")
     world.run(world.scenario.commands[0].at_us - 1)
     target = world.scenario.commands[0].arguments["to"]
-    shown = world.view()["clusters"][target]["topics"]["orders"]["subscriptions"]["billing"]
-    reported = [index for first, last in shown["reported"] for index in range(first, last + 1)]
-    assert reported and min(reported) > shown["mark_delete_index"]
+    marked = world.view()["forecast"]["billing"]["entries"][target]["orders"]["ranges"]
     before = world.seq
     world.run()
-    log = {
+    dropped = {
         (row["ledger"], row["entry"])
         for row in (
             world.trace.row(seq) for seq in world.trace.seqs(before, world.seq, types=("message.filtered",))
         )
         if row["cluster"] == target
     }
-    positions = {world.runtime.clusters[target].topics["orders"].log.position(index) for index in reported}
-    assert positions <= log
+    log = world.runtime.clusters[target].topics["orders"].log
+    duplicates = {log.position(index) for first, last in marked for index in range(first, last + 1)}
+    assert dropped and duplicates and not dropped & duplicates
 
 
 def test_synced_acks_in_the_view_agree_with_the_rows():
@@ -137,6 +135,19 @@ def test_as_many_entries_are_marked_lost_and_missing_as_the_failover_counts():
             assert missing == over["stranded"] - over["stranded_returned"]
             counted.add(missing)
     assert counted and max(counted) > 0
+
+
+def test_entries_before_a_cursor_that_began_late_are_lost_unless_the_source_acked_them():
+    """The new cursor begins after entry 195, and entries 0 to 99 were acknowledged in us-west."""
+    world = World.open("local-subscription-latest")
+    world.run(2_100_000)
+    view = world.view()
+    subscription = view["clusters"]["us-east"]["topics"]["orders"]["subscriptions"]["billing"]
+    entries = view["forecast"]["billing"]["entries"]
+    assert subscription["mark_delete_index"] >= 195
+    assert entries["us-east"]["orders"]["lost"] == [[100, 195]]
+    assert "acked" not in entries["us-east"]["orders"] and "lost" not in entries["us-west"]["orders"]
+    assert entries["us-west"]["orders"]["ranges"] == [[196, 199]], "what us-east acked so far"
 
 
 def test_a_frame_says_from_which_entry_on_its_marks_are_complete(monkeypatch: pytest.MonkeyPatch):

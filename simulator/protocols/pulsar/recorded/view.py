@@ -239,7 +239,6 @@ def _subscription(subscription: RecordedSubscription) -> dict[str, Any]:
         "read_position": subscription.read_position_text,
         "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
         "ranges_total": cursor.ranges_total,
-        "reported": [],
         "individually_deleted": cursor.text(topic.log, TEXT_CHARACTERS_MAX),
         "backlog": subscription.backlog,
         "unacked": subscription.unacked,

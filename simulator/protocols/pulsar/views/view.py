@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 RANGES_MAX, UNACKED_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """Limits of one frame for lists that grow."""
 
-REPORTED_WITHIN = 2_000
-"""Entries after a mark-delete that are compared with peers' reported acks: a millisecond or two."""
 
 PENDING_MAX = 64
 """Pending snapshots listed, the newest ones.
@@ -187,7 +185,6 @@ def _subscription(runtime: Pulsar, subscription: Subscription) -> dict[str, Any]
         "read_position": read_position_text(subscription.topic, subscription.dispatcher.read_index),
         "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
         "ranges_total": cursor.ranges_total,
-        "reported": _reported(subscription),
         "individually_deleted": cursor.text(log, TEXT_CHARACTERS_MAX),
         "backlog": subscription.backlog,
         "unacked": subscription.dispatcher.unacked,
@@ -244,32 +241,6 @@ def _received(subscription: Subscription, peer: str) -> dict[str, int | None]:
         "entries": below + named.intersection_cardinality(cursor.acknowledged()),
         "at_us": topic.runtime.trace.at_us(state.seq),
     }
-
-
-def _reported(subscription: Subscription) -> list[list[int]]:
-    """Entries after the mark-delete of which peers report all messages as acked.
-
-    The acknowledgement filter will not dispatch them.
-    """
-    ranges: list[list[int]] = []
-    log, cursor = subscription.topic.log, subscription.cursor
-    first = cursor.mark_delete + 1
-    for index in (
-        range(first, min(log.length, first + REPORTED_WITHIN)) if subscription.filter.reported else ()
-    ):
-        if (
-            log.records[index] < 0
-            or cursor.is_acknowledged(index)
-            or subscription.filter.remaining(index, log.records[index])
-        ):
-            continue
-        if ranges and ranges[-1][1] == index - 1:
-            ranges[-1][1] = index
-        elif len(ranges) == RANGES_MAX:
-            break
-        else:
-            ranges.append([index, index])
-    return ranges
 
 
 def _session(consumer: Consumer, session: Session) -> dict[str, Any]:
