@@ -79,8 +79,7 @@ def test_lost_because_the_ledger_was_removed():
 
 def test_a_message_covered_by_the_cursor_before_its_removal_is_lost_to_the_cursor():
     world = both_hold(1, told=0)
-    for number in (0,):
-        world.here("message.removed", "b", **world._message(number, "b", "web"))
+    world.here("ledger.trimmed", "b", ledger=2, count=1)
     world.fail_over("a", "b", "planned")
     assert losses(world.failover()) == {"cursor_moved_past": 1}
 

@@ -388,7 +388,6 @@ TYPES: tuple[str, ...] = (
     "message.expired",
     "message.skipped",
     "message.evicted",
-    "message.removed",
     "marker.written",
     "marker.sent",
     "marker.stored",
@@ -501,15 +500,11 @@ class Whole:
     """What a share of a run's messages does not show, with names as texts.
 
     `heads`: by (cluster, topic) and instant the log's last position when the instant was over.
-    `removed`: by (cluster, topic) and ledger the first row that removed one of its messages.
     `limits`: by (subscription, cluster, topic) and recovery the last position whose ack it brought back.
-    `instants`: of the rows in `removed`.
     """
 
     heads: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
-    removed: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     limits: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
-    instants: dict[int, int] = field(default_factory=dict)
 
 
 class History:
@@ -544,8 +539,6 @@ class History:
 
     def at_us(self, seq: int) -> int:
         """The instant of a row."""
-        if self.whole is not None and seq in self.whole.instants:
-            return self.whole.instants[seq]
         return self._trace.at_us(seq)
 
     def row(self, seq: int) -> dict:
@@ -566,19 +559,9 @@ class History:
         return tuple(self.names[number] for number in numbers)
 
     def removed(self, cluster: int, topic: int) -> dict[int, int]:
-        """By ledger of a log the first row that removed it or one of its messages."""
+        """By ledger of a log the row that removed it; rows of its messages follow that row."""
         rows = self.table("ledger.trimmed", cluster=cluster, topic=topic)
-        found = dict(zip(rows.ledger[::-1].tolist(), rows.seq[::-1].tolist(), strict=True))
-        if self.whole is None:
-            rows = self.table("message.removed", cluster=cluster, topic=topic)
-            by_message = dict(
-                zip(ledger_of(rows.position)[::-1].tolist(), rows.seq[::-1].tolist(), strict=True)
-            )
-        else:
-            by_message = self.whole.removed.get(self.named(cluster, topic), {})
-        for ledger, seq in by_message.items():
-            found[ledger] = min(seq, found.get(ledger, NEVER))
-        return found
+        return dict(zip(rows.ledger[::-1].tolist(), rows.seq[::-1].tolist(), strict=True))
 
     def identity(self, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Producers (name numbers) and sequence ids of message numbers."""

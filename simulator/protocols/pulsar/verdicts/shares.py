@@ -33,7 +33,6 @@ from simulator.protocols.pulsar.verdicts.facts import (
     Table,
     Whole,
     acks_of,
-    ledger_of,
 )
 from simulator.protocols.pulsar.verdicts.windows import Judged, Window, judge, windows_of
 from simulator.trace.registry import NULL
@@ -66,8 +65,6 @@ class Survey:
     """
 
     heads: dict[Names, dict[int, int]] = field(default_factory=dict)
-    removed: dict[Names, dict[int, int]] = field(default_factory=dict)
-    instants: dict[int, int] = field(default_factory=dict)
     acks: dict[Names, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
@@ -79,18 +76,6 @@ def survey(facts: Facts) -> Survey:
             asked = sorted(instants)
             last = facts.log(cluster, topic).last_position(np.array(asked, dtype=np.int64)).tolist()
             found.heads.setdefault(history.named(cluster, topic), {}).update(zip(asked, last, strict=True))
-    removed = history.table("message.removed")
-    for cluster, topic, ledger, seq, at_us in zip(
-        removed.cluster.tolist(),
-        removed.topic.tolist(),
-        ledger_of(removed.position).tolist(),
-        removed.seq.tolist(),
-        removed.at_us.tolist(),
-        strict=True,
-    ):
-        of_log = found.removed.setdefault(history.named(cluster, topic), {})
-        if ledger not in of_log:
-            of_log[ledger], found.instants[seq] = seq, at_us
     for subscription, cluster, topic in _recovered(facts):
         where = {"cluster": cluster, "topic": topic, "subscription": subscription}
         acks = acks_of(history, facts.log(cluster, topic), where)
@@ -107,11 +92,6 @@ def whole_of(control: Facts, surveys: list[Survey]) -> Whole:
             known = whole.heads.setdefault(log, {})
             for at_us, position in last.items():
                 known[at_us] = max(position, known.get(at_us, NULL))
-        whole.instants |= one.instants
-        for log, seqs in one.removed.items():
-            gone = whole.removed.setdefault(log, {})
-            for ledger, seq in seqs.items():
-                gone[ledger] = min(seq, gone.get(ledger, seq))
     for cursor in _recovered(control):
         name = history.named(*cursor)
         parts = [one.acks[name] for one in surveys if name in one.acks]
