@@ -1,12 +1,19 @@
-"""Columns of a task's rows as NumPy arrays, and the order of rows."""
+"""Columns of a task's rows as NumPy arrays, and a share's rows as counting reads a trace."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from simulator.trace.registry import NULL
 from spark_reports.transforms.places import LEDGER_STEP
 
+Batches = Iterable[pa.RecordBatch]
 NONE = -1
 """No such row."""
 KEYS_MOST = 1 << 62
@@ -70,3 +77,74 @@ def changes(*keys: np.ndarray) -> np.ndarray:
     for key in keys:
         changed[1:] |= key[1:] != key[:-1]
     return changed
+
+
+class ShareRows:
+    """The rows of a share as counting reads a trace: one pass over batches of rows.
+
+    The run has `rows`. `schema` is that of the batches, `codes` has the number of each event type.
+    """
+
+    def __init__(self, rows: int, batches: Batches, schema: pa.Schema, codes: Mapping[str, int]) -> None:
+        self._rows, self._batches, self._schema, self._codes = rows, batches, schema, codes
+        self._messages = [code for name, code in codes.items() if name.startswith("message.")]
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._seen: list[tuple[np.ndarray, np.ndarray]] = []
+        self._control: list[pa.RecordBatch] = []
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def number(self, name: str) -> int | None:
+        """The number of a name, None when no row had it."""
+        return self._numbers.get(name)
+
+    def parts(self, _last: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """The rows, a batch at a time: their seqs, and their columns by name."""
+        for batch in chain([pa.RecordBatch.from_pylist([], self._schema)], self._batches):
+            seqs = batch.column("seq").to_numpy()
+            columns = {
+                name: _numbered(batch.column(name), self._codes.__getitem__)
+                if name == "type"
+                else _numbered(batch.column(name), self._named)
+                if pa.types.is_dictionary(batch.column(name).type)
+                else batch.column(name).fill_null(NULL).to_numpy()
+                for name in names
+            }
+            self._seen.append((seqs, columns["at_us"]))
+            control = np.flatnonzero(~np.isin(columns["type"], self._messages))
+            self._control.append(batch.select(["seq", "type", "reason", "detail"]).take(pa.array(control)))
+            yield seqs, columns
+
+    def _named(self, name: str) -> int:
+        if name not in self._numbers:
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
+
+    @cached_property
+    def _instants(self) -> tuple[np.ndarray, np.ndarray]:
+        seqs, at_us = (np.concatenate(columns) for columns in zip(*self._seen, strict=True))
+        order = np.argsort(seqs, kind="stable")
+        return seqs[order], at_us[order]
+
+    def at_us(self, seq: int) -> int:
+        """The instant of a row."""
+        seqs, at_us = self._instants
+        return int(at_us[np.searchsorted(seqs, seq)])
+
+    @cached_property
+    def _by_seq(self) -> dict[int, dict[str, Any]]:
+        table = pa.Table.from_batches(self._control)
+        return {row["seq"]: row for row in table.to_pylist()}
+
+    def row(self, seq: int) -> dict[str, Any]:
+        """Type, reason and detail of a row of the control plane."""
+        return self._by_seq[seq]
+
+
+def _numbered(column: pa.DictionaryArray, number: Callable[[str], int]) -> np.ndarray:
+    """The texts of a column as numbers, NULL for none."""
+    known = np.array([*map(number, column.dictionary.to_pylist()), NULL], dtype=np.int64)
+    return known[column.indices.fill_null(NONE).to_numpy()]

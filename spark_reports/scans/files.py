@@ -6,7 +6,7 @@ Texts stay dictionaries, as they are in a Parquet file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
+from simulator.trace.registry import COLUMNS, INTEGER
 from spark_reports.read import UNREADABLE_MARK
 
 BATCH_ROWS = 1 << 16
@@ -49,6 +50,16 @@ class Wanted(NamedTuple):
     def has(self, kind: str) -> bool:
         """Whether rows of this type are read."""
         return not kind.startswith(self.types) if self.but else kind in self.types
+
+
+def of_counting(types: Collection[str], columns: Collection[str]) -> Wanted:
+    """The rows of these types for counting a share, with `seq` and these columns."""
+    columns = {*columns} - {"type"}
+    integers, texts = (
+        [name for name in COLUMNS if (COLUMNS[name][0] == INTEGER) == whole and name in columns]
+        for whole in (True, False)
+    )
+    return Wanted(tuple(types), ("seq", *integers), tuple(texts), everywhere=True)
 
 
 class Scan(NamedTuple):

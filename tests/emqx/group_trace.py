@@ -6,6 +6,7 @@ that it names and returns the seq of the last.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from simulator.protocols.emqx.events import BY_NAME, VOCABULARY
@@ -25,6 +26,7 @@ class GroupTrace:
     def __init__(self, start_us: int = 0, opened: Iterable[str] = (STREAM,), **qos: int) -> None:
         self.trace = Trace(VOCABULARY)
         self.now_us = 0
+        self.offsets: Counter[str] = Counter()
         self.scenario = EmqxScenario(
             name="by-hand",
             title="By hand",
@@ -92,7 +94,9 @@ class GroupTrace:
     def store(self, *numbers: int, producer: str = "p", client: int = 0, stream: str = STREAM) -> int:
         for number in numbers:
             self.row("message.published", producer=producer, sequence_id=number, key=client)
-            self.row("message.stored", topic=stream, producer=producer, sequence_id=number)
+            offset = self.offsets[stream]
+            self.row("message.stored", topic=stream, producer=producer, sequence_id=number, entry=offset)
+            self.offsets[stream] += 1
         return len(self.trace) - 1
 
     def fetch(self, client: str, first: int, after: int, reason: str = "fetched", borrower: int = 0) -> int:

@@ -83,7 +83,10 @@ def test_the_messages_of_a_stream_are_in_order_of_storing():
     histories = Histories(one.trace)
     stored = histories.stored[number_of(one, STREAM)]
     p, q = number_of(one, "p"), number_of(one, "q")
-    assert stored.messages == [(p, 4, first, 7), (q, 2, second, 8)] and stored.topic == "t/a"
+    assert (
+        list(stored.messages.items()) == [(0, (p, 4, first, 7)), (1, (q, 2, second, 8))]
+        and stored.topic == "t/a"
+    )
     assert histories.stored[number_of(one, "0/1/t/b/c")].topic == "t/b/c"
     assert histories.clients == {(p, 4): 9, (q, 2): 8}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,17 @@ import pytest
 
 from simulator import World, load_scenario, scenario_names
 from simulator.counting import CountedFailover, CountedRun
+from simulator.protocols.emqx.verdicts import groups
 from simulator.protocols.pulsar.events import BY_NAME
 from simulator.protocols.pulsar.verdicts.count import count_run, count_share, summed
 from simulator.protocols.pulsar.verdicts.facts import Facts, History, Share
 from simulator.protocols.pulsar.verdicts.shares import survey, whole_of
 from simulator.trace.trace import Trace
+from tests.emqx.group_runs import run as run_groups
 from tests.simulator.engine_runs import run as run_text
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_acknowledgement_sync import body
+from tests.spark_reports.group_worlds import MANY_SHAPES, random_world
 
 MESSAGES = [event.code for name, event in BY_NAME.items() if name.startswith("message.")]
 LISTS = ("duplicates_list", "redelivered_list", "lost_list", "stranded_list")
@@ -110,3 +113,30 @@ def test_shares_add_up(name: str) -> None:
 @pytest.mark.parametrize("of", [2, 7])
 def test_shares_of_a_run_whose_recovery_restores_few_acks_add_up(of: int) -> None:
     check(run_text(FEW_ACKS_RESTORED, until="8s", family="tenant-migration"), of)
+
+
+def groups_in_shares(world: World, of: int) -> tuple[dict[str, groups.CountedGroup], list[groups.Judged]]:
+    end_us = world.trace.at_us(world.seq - 1)
+    rows: list[Any] = [ShareOfTrace(world.trace, Share(number, of)) for number in range(of)]
+    shares = [groups.count_share(one, world.scenario, end_us) for one in rows]
+    names = shares[0][0]
+    return (
+        {name: groups.summed([counted[name] for counted, _ in shares]) for name in names},
+        [one for _, every in shares for one in every],
+    )
+
+
+@pytest.mark.parametrize("of", [1, 2, 7])
+@pytest.mark.parametrize("seed", [14, 30, None])
+def test_shares_of_groups_add_up(seed: int | None, of: int) -> None:
+    world = run_groups(MANY_SHAPES, until="50s") if seed is None else random_world(seed)
+    at_once = groups.count_groups(world.trace, world.scenario).groups
+    in_shares, every = groups_in_shares(world, of)
+    assert in_shares == {
+        name: replace(counted, reordered=0, duplicates_list=[]) for name, counted in at_once.items()
+    }
+    delivered = sum(counted.delivered for counted in at_once.values())
+    assert len({one.delivery.seq for one in every}) == len(every) == delivered
+    assert sum(one.cause is not None for one in every) == sum(
+        counted.duplicates for counted in at_once.values()
+    )

@@ -12,12 +12,10 @@ import pyarrow.parquet as parquet
 import pytest
 
 from simulator.protocols.emqx.stories import GROUP_CAUSES
-from spark_reports.protocols.emqx.counting import filter_of
+from simulator.protocols.emqx.verdicts import group_causes
 from spark_reports.protocols.emqx.html import charts as group_charts
 from spark_reports.protocols.emqx.html import groups
 from spark_reports.protocols.emqx.html import words as group_words
-from spark_reports.protocols.emqx.transforms import causes as group_causes
-from spark_reports.protocols.emqx.transforms.leases import topic_pattern
 from tests.spark_reports.systems import GROUPS, WITHOUT
 
 pytestmark = pytest.mark.slow
@@ -151,14 +149,5 @@ def test_the_downloads_contain_the_groups_beside_the_failovers(systems):
 
 
 def test_every_counted_figure_has_a_text():
-    assert tuple(GROUP_CAUSES) == group_causes.CAUSES
+    assert list(GROUP_CAUSES) == [name for name, _holds in group_causes.GROUP_CAUSES]
     assert all(term and says.endswith(".") for term, says in group_words.DEFINITIONS)
-
-
-def test_filters_are_parsed_as_clients_write_them():
-    assert filter_of("$share/g/a/+/c") == "a/+/c" and filter_of("$queue/a/#") == "a/#"
-    assert (
-        topic_pattern("a/+/c") == "^a/[^/]*/c$"
-        and topic_pattern("#") == "^(?![$]).*$"
-        and topic_pattern("a/#") == "^a(/.*)?$"
-    )

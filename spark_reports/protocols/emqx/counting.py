@@ -1,145 +1,179 @@
-"""The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md.
+"""The counting of durable shared subscriptions: tasks judge shares of a run, Spark combines them.
 
-Frames are computed in order, figures are plain values. Rules: this code is independent of
-`simulator.protocols.emqx.verdicts`, and a test compares every figure of both. Frames of the control plane
-(one row per stream, lease or handover) are made local once, so that later plans are short. Frames of one row
-per message stay in Spark.
+Rules: a task counts its share by the simulator's own code (`simulator.protocols.emqx.verdicts`), from all
+rows but those of other messages. Its answer is the deliveries of the share with their verdicts and, in a row
+of its own, the figures of the groups. Frames of one row per delivery stay in Spark.
 """
 
 from __future__ import annotations
 
+import pickle
+from collections import defaultdict
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from spark_reports.local import from_rows
-from spark_reports.protocols.emqx.schemas import GROUPS, QUALITIES, SESSIONS
-from spark_reports.protocols.emqx.transforms import causes, deliveries, leases
-from spark_reports.read import control_rows
+from simulator.protocols.emqx.events import BY_NAME
+from simulator.protocols.emqx.verdicts.group_history import COLUMNS_READ, TYPES_READ
+from simulator.protocols.emqx.verdicts.groups import DUPLICATE, CountedGroup, Judged, count_share, summed
+from spark_reports.read import TraceInput
+from spark_reports.scans.columns import ShareRows, column_of
+from spark_reports.scans.files import Scan, of_counting
+from spark_reports.scans.tasks import Scans
 from spark_reports.steps import Steps
 
-OF_CLIENTS = ("sessions", "leader_changes")
-OF_STREAMS = ("unowned_us", "handovers", "two_readers", "two_readers_us")
-OF_MESSAGES = ("published", "delivered", "acknowledged", "lost", "lost_qos0", "waiting")
-OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
+WANTED = of_counting(TYPES_READ, (*COLUMNS_READ, "cluster"))
+CODES = {name: event.code for name, event in BY_NAME.items()}
+OF_DELIVERY = {
+    "seq": pa.int64(),
+    "at_us": pa.int64(),
+    **dict.fromkeys(("subscription", "topic", "cluster", "client", "producer"), pa.string()),
+    **dict.fromkeys(("sequence_id", "ledger", "entry", "cause_seq"), pa.int64()),
+}
+JUDGED = pa.schema(
+    {
+        "run": pa.int64(),
+        **OF_DELIVERY,
+        "published_by": pa.int64(),
+        "verdict": pa.string(),
+        "cause": pa.string(),
+        **dict.fromkeys(("decided_seq", "lease_seq", "ack_seq", "ack_us"), pa.int64()),
+        **dict.fromkeys(("ack_cluster", "ack_client"), pa.string()),
+        "counts": pa.binary(),
+    }
+)
+"""A delivery's row with its verdict (`Judged`), or only `counts`: the groups' figures in a share.
 
-PENDING = "pending_repeats"
+Subscription, topic and cluster are group, stream and node; ledger and entry are generation and offset.
+"""
+
+
+def judged(run: int, rows: pa.Table, ends_us: dict[int, int], scenarios: dict[int, Any]) -> pa.Table:
+    """The share's deliveries and its groups' figures, in the columns of JUDGED.
+
+    `ends_us` has the instant of each run's last row.
+    """
+    trace: Any = ShareRows(rows.num_rows, rows.to_batches(), WANTED.schema, CODES)
+    groups, deliveries = count_share(trace, scenarios[run], ends_us[run])
+    figures = pa.table({"run": [run], "counts": [pickle.dumps(groups)]})
+    return pa.concat_tables([_table(run, rows, deliveries), figures], promote_options="default").cast(JUDGED)
+
+
+def _table(run: int, rows: pa.Table, deliveries: list[Judged]) -> pa.Table:
+    """The deliveries in the order of their rows. `rows` are those of the share."""
+    deliveries.sort(key=lambda one: one.delivery.seq)
+    seqs = column_of(rows, "seq").to_numpy()
+
+    def of_rows(wanted: list[int | None], *names: str) -> list[pa.Array]:
+        known = pa.array(wanted, pa.int64())
+        places = np.searchsorted(seqs, known.fill_null(0).to_numpy())
+        taken = pa.array(places, mask=np.asarray(known.is_null()))
+        return [column_of(rows, name).take(taken) for name in names]
+
+    acks = [one.acknowledged and one.acknowledged.seq for one in deliveries]
+    leases = [one.lease for one in deliveries]
+    columns = [
+        pa.repeat(run, len(deliveries)),
+        *of_rows([one.delivery.seq for one in deliveries], *OF_DELIVERY),
+        [one.published_by for one in deliveries],
+        [one.verdict for one in deliveries],
+        [one.cause for one in deliveries],
+        [lease and lease.granted_seq for lease in leases],
+        [lease and lease.seq for lease in leases],
+        *of_rows(acks, "seq", "at_us", "cluster", "client"),
+        pa.nulls(len(deliveries), pa.binary()),
+    ]
+    return pa.table(columns, JUDGED.names).cast(JUDGED)
+
+
+SCAN = Scan(WANTED, judged, JUDGED)
 
 
 class GroupCounting(Steps):
-    """One counting over the rows of any number of runs; `scenarios` by run.
+    """One counting of any number of runs, whose `scenarios` are by run.
 
-    Call the steps in the order in which they are defined.
+    `groups` has those of each run by name, `judged` the deliveries, `reordered` those older than an earlier
+    one.
     """
 
-    def __init__(self, spark: SparkSession, rows: DataFrame, scenarios: dict[int, Any]) -> None:
+    def __init__(
+        self, spark: SparkSession, inputs: list[TraceInput], scenarios: dict[int, Any], rows: DataFrame
+    ) -> None:
+        """`rows` are those of `inputs`."""
         super().__init__(spark)
-        self.rows, self.scenarios = rows, scenarios
-
-    # --- steps
-
-    def find_streams(self) -> None:
-        """Find groups, their streams, and the readers of each stream over time."""
-        self.control = self.keep(control_rows(self.rows))
-        declared = self.local(leases.declared(self.control))
-        self.filters = {(row.run, row.group): filter_of(row.asked) for row in declared.collect()}
-        self.groups = from_rows(
-            self.spark,
-            [(*key, wanted, leases.topic_pattern(wanted)) for key, wanted in self.filters.items()],
-            GROUPS,
-        )
-        self.streams = self.local(leases.streams(self.control, self.groups, declared))
-        run_ends = self.rows.groupBy("run").agg(F.max("at_us").alias("run_end_us"))
-        self.shared = self.local(leases.shared(self.control, self.streams, run_ends))
-        self.leases = self.local(leases.leases(self.control))
-        self.spans = self.local(leases.spans(self.leases, self.shared))
-        self.idle = self.local(leases.idle(self.shared, self.spans))
-        self.handovers = self.local(leases.handovers(self.leases, self.shared))
-        self.overlaps = self.local(leases.overlaps(self.spans))
-        self.stream_figures = leases.stream_figures(
-            self.shared, self.idle, self.handovers, self.overlaps
-        ).collect()
-        self.percentiles = leases.percentiles(self.handovers).collect()
-        self.clients_of_groups = leases.clients_of_groups(self.control).collect()
+        self.inputs, self.scenarios, self.rows = inputs, scenarios, rows
+        self.ends_us: dict[int, int] = {}
+        self.groups: dict[int, dict[str, CountedGroup]] = {}
 
     def judge_deliveries(self) -> None:
-        """Classify every delivery, and count what happened to every message."""
-        histories = self.keep(deliveries.histories(self.rows, self.streams))
-        qualities = [
-            (run, name, spec.qos)
-            for run, scenario in self.scenarios.items()
-            for name, spec in scenario.publishers.items()
-        ]
-        self.judged = self.keep(deliveries.judged(histories))
-        light = [
-            (run, name)
-            for run, scenario in self.scenarios.items()
-            for name, spec in scenario.sessions.items()
-            if spec.qos == 0
-        ]
-        lightly = self.local(deliveries.taken_lightly(self.control, from_rows(self.spark, light, SESSIONS)))
-        self.message_figures = deliveries.message_figures(
-            histories, self.shared, from_rows(self.spark, qualities, QUALITIES), lightly
-        ).collect()
-        self.verdict_figures = deliveries.verdict_figures(self.judged).collect()
-        reading = self.local(leases.reading(self.leases))
-        self.pending_figures = deliveries.pending_repeats(self.judged, self.shared, reading).collect()
-        self.reordered = self.keep(deliveries.reordered(self.judged, self.rows))
-        self.reordered_figures = (
-            self.reordered.groupBy(*leases.GROUP).agg(F.count("*").alias("reordered")).collect()
-        )
-
-    def find_causes(self) -> None:
-        """Assign a cause to every duplicate."""
-        duplicates = self.keep(causes.duplicates(self.judged, self.control, self.leases))
-        known = self.keep(causes.known(self.control, self.local(causes.deciding(duplicates))))
-        furthest, rewinds = self.local(causes.furthest(known)), self.local(causes.rewinds(known))
-        self.explained = self.keep(
-            causes.explained(duplicates, furthest, causes.after_acknowledgement(duplicates, known), rewinds)
-        )
-        self.cause_figures = causes.cause_figures(self.explained).collect()
-
-    # --- figures
-
-    def figures(self) -> dict[int, dict[str, dict[str, Any]]]:
-        """The figures by run and group, under the names of `simulate --json`, and `messages_twice`."""
-        shown: dict[tuple[int, str], dict[str, Any]] = {
-            key: {
-                "streams": 0,
-                **dict.fromkeys(
-                    (*OF_CLIENTS, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered", PENDING), 0
-                ),
-                "by_cause": dict.fromkeys(causes.CAUSES, 0),
-                "handover_us": dict.fromkeys(("p50", "p95", "max")),
-            }
-            for key in sorted(self.filters)
-        }
-        for rows, names in (
-            (self.clients_of_groups, OF_CLIENTS),
-            (self.message_figures, OF_MESSAGES),
-            (self.verdict_figures, OF_VERDICTS),
-            (self.reordered_figures, ("reordered",)),
-            (self.pending_figures, (PENDING,)),
-        ):
-            for row in rows:
-                if (row.run, row.group) in shown:
-                    shown[row.run, row.group].update({name: row[name] for name in names})
-        for row in self.stream_figures:
-            one = shown[row.run, row.group]
-            one["streams"] += 1
-            for name in OF_STREAMS:
-                one[name] += row[name]
-        for row in self.percentiles:
-            shown[row.run, row.group]["handover_us"] = {name: row[name] for name in ("p50", "p95", "max")}
-        for row in self.cause_figures:
-            shown[row.run, row.group]["by_cause"][row.cause] = row.duplicates
-        found: dict[int, dict[str, dict[str, Any]]] = {}
-        for (run, name), figures in shown.items():
-            found.setdefault(run, {})[name] = figures
-        return found
+        """Judge every delivery, and add up the figures of the shares."""
+        ends = self.rows.groupBy("run").agg(F.max("at_us").alias("end_us"))
+        self.ends_us = {row.run: row.end_us for row in ends.collect()}
+        scans = Scans(self.spark, self.inputs, {})
+        found = self.keep(scans.frame(SCAN, ends_us=self.ends_us, scenarios=self.scenarios))
+        shares: dict[tuple[int, str], list[CountedGroup]] = defaultdict(list)
+        for row in found.filter(F.col("counts").isNotNull()).select("run", "counts").collect():
+            for name, group in pickle.loads(row.counts).items():
+                shares[row.run, name].append(group)
+        for run, name in sorted(shares):
+            self.groups.setdefault(run, {})[name] = summed(shares[run, name])
+        self.judged = found.filter(F.col("counts").isNull()).drop("counts")
+        self.reordered = self.settle(reordered(self.judged))
+        for row in self.reordered.groupBy("run", "subscription").count().collect():
+            self.groups[row.run][row.subscription].reordered = row["count"]
+        self.cause_figures = cause_figures(self.judged).collect()
 
 
-def filter_of(asked: str) -> str:
-    """The topic filter in the name that a client subscribes to, `$share/GROUP/FILTER` or `$queue/FILTER`."""
-    return asked.split("/", 1)[1] if asked.startswith("$queue/") else asked.split("/", 2)[2]
+def topic_of(stream: str) -> Column:
+    """The topic of a stream, which is named shard/generation/topic."""
+    return F.split(stream, "/", 3)[2]
+
+
+def reordered(judged: DataFrame) -> DataFrame:
+    """Deliveries older than an earlier one to their group: run, subscription, seq.
+
+    The order is the one in which their MQTT client published to the topic.
+    """
+    before = (
+        Window.partitionBy("run", "subscription", topic_of("topic"), "producer", "published_by")
+        .orderBy("seq")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    return (
+        judged.withColumn("newest", F.max("sequence_id").over(before))
+        .filter(F.col("sequence_id") < F.col("newest"))
+        .select("run", "subscription", "seq")
+    )
+
+
+def cause_figures(judged: DataFrame) -> DataFrame:
+    """The figures of each cause, with the first duplicate as its example.
+
+    Columns: run, subscription, cause, duplicates, first_us, last_us, example.
+    """
+    example = F.struct(
+        "producer",
+        "sequence_id",
+        topic_of("topic").alias("topic"),
+        F.col("topic").alias("stream"),
+        "entry",
+        "client",
+        "seq",
+        "at_us",
+        "ack_seq",
+        "ack_us",
+        "ack_client",
+        "decided_seq",
+        "lease_seq",
+        F.col("cause_seq").alias("chunk_seq"),
+    )
+    duplicates = judged.filter(F.col("verdict") == DUPLICATE)
+    return duplicates.groupBy("run", "subscription", "cause").agg(
+        F.count("*").alias("duplicates"),
+        F.min("at_us").alias("first_us"),
+        F.max("at_us").alias("last_us"),
+        F.min_by(example, "seq").alias("example"),
+    )

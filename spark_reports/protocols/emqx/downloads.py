@@ -45,38 +45,33 @@ def _csv_line(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
+def delivery_table(judged: DataFrame, reordered: DataFrame) -> DataFrame:
     """The rows of deliveries.parquet, one row per delivery.
 
     The subscription is the group, the topic its stream, a position is generation and offset. The evidence is
     the leader's decision.
     """
-    causes = explained.select("run", "seq", "cause", F.col("decided_seq").alias("evidence_seq"))
     disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
     missing = F.lit(None).cast("long")
-    return (
-        judged.join(causes, ["run", "seq"], "left")
-        .join(disorder, ["run", "seq"], "left")
-        .select(
-            "run",
-            "seq",
-            "at_us",
-            F.col("group").alias("subscription"),
-            F.col("stream").alias("topic"),
-            F.col("node").alias("cluster"),
-            "client",
-            "producer",
-            "sequence_id",
-            missing.alias("key"),
-            F.col("generation").alias("ledger"),
-            "entry",
-            missing.alias("failover_seq"),
-            "verdict",
-            "cause",
-            F.coalesce("reordered", F.lit(False)).alias("reordered"),
-            "ack_seq",
-            "ack_us",
-            F.col("ack_node").alias("ack_cluster"),
-            "evidence_seq",
-        )
+    return judged.join(disorder, ["run", "seq"], "left").select(
+        "run",
+        "seq",
+        "at_us",
+        "subscription",
+        "topic",
+        "cluster",
+        "client",
+        "producer",
+        "sequence_id",
+        missing.alias("key"),
+        "ledger",
+        "entry",
+        missing.alias("failover_seq"),
+        "verdict",
+        "cause",
+        F.coalesce("reordered", F.lit(False)).alias("reordered"),
+        "ack_seq",
+        "ack_us",
+        "ack_cluster",
+        F.col("decided_seq").alias("evidence_seq"),
     )

@@ -36,13 +36,11 @@ class GroupPart:
         compare = [("running the groups with one change at a time", self._compare)]
         return [
             ("reading the traces of groups", self._read),
-            ("finding streams and leases", lambda: self.counting.find_streams()),
             ("judging every delivery of the groups", lambda: self.counting.judge_deliveries()),
-            ("explaining duplicates of the groups", lambda: self.counting.find_causes()),
             ("drawing the leases", self._draw),
             (
                 "following single messages of the groups",
-                lambda: groups.add_stories(self.spark, self.shown_groups, self.counting),
+                lambda: groups.add_stories(self.spark, self.shown_groups, self.counting.rows),
             ),
             *(compare if self.job.changed else []),
         ]
@@ -55,22 +53,23 @@ class GroupPart:
     def deliveries(self) -> tuple[DataFrame, int]:
         """The classified deliveries and their number."""
         counting = self.counting
-        return delivery_table(counting.judged, counting.explained, counting.reordered), sum(
-            row.delivered for row in counting.message_figures
+        return delivery_table(counting.judged, counting.reordered), sum(
+            group.delivered for groups in counting.groups.values() for group in groups.values()
         )
 
     def _read(self) -> None:
         self.job.cut_for(self.inputs)
         self.scenarios = scenarios_of(self.inputs)
         by_run = {entry.run: scenario for entry, scenario in zip(self.inputs, self.scenarios, strict=True)}
-        self._counting = GroupCounting(self.spark, trace_rows(self.spark, self.inputs), by_run)
+        rows = trace_rows(self.spark, self.inputs)
+        self._counting = GroupCounting(self.spark, self.inputs, by_run, rows)
 
     def _draw(self) -> None:
         self.runs = [
             run_of(entry, scenario) for entry, scenario in zip(self.inputs, self.scenarios, strict=True)
         ]
         self.shown_groups = groups.add_groups(self.runs, self.counting)
-        groups.add_readers(self.spark, self.shown_groups, self.counting)
+        groups.add_readers(self.shown_groups, self.counting)
 
     def _compare(self) -> None:
         by_run = {entry.run: entry.meta for entry in self.inputs}

@@ -2,7 +2,8 @@
 
 Rules: this module only reads rows, it judges nothing. A position after the last message of a closed stream is
 `END`. Rows are in order of seq. Rows of messages and of sessions' reports, most of a trace, are read a block
-at a time by columns, after the block's other rows, which do not depend on them.
+at a time by columns, after the block's other rows, which do not depend on them. A share of a run's messages
+lacks the rows of other messages only.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from simulator.protocols.emqx.events import BY_NAME
 from simulator.protocols.emqx.protocol import END
 from simulator.trace.registry import NULL
-from simulator.trace.trace import BLOCK_ROWS, Trace
+
+if TYPE_CHECKING:
+    from simulator.trace.trace import Trace
 
 
 class Row(NamedTuple):
@@ -143,28 +146,33 @@ class Stored:
     """The messages of a stream in storage: publisher, number, row and instant, by offset."""
 
     topic: str
-    messages: list[tuple[int, int, int, int]] = field(default_factory=list)
+    messages: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
 
 
 class Histories:
-    """Every group's history in the rows before `upto_seq`."""
+    """Every group's history in the rows before `upto_seq`.
 
-    def __init__(self, trace: Trace, upto_seq: int | None = None) -> None:
+    `end_us` is the instant of the last one.
+    """
+
+    def __init__(self, trace: Trace, upto_seq: int | None = None, end_us: int | None = None) -> None:
+        """A share of a run is given the run's `end_us`, as it may lack the last row."""
         self.upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
         self.names = trace.names
         self.groups: dict[int, GroupHistory] = {}
         self.stored: dict[int, Stored] = {}
         self.clients: dict[tuple[int, int], int] = {}  # message -> the MQTT client that published it
-        self.end_us = trace.at_us(self.upto_seq - 1) if self.upto_seq else 0
+        if end_us is None:
+            end_us = trace.at_us(self.upto_seq - 1) if self.upto_seq else 0
+        self.end_us = end_us
         takes = {BY_NAME[name].code: partial(take, self) for name, take in _TAKES.items()}
         wanted = sorted(takes)
-        for first in range(0, self.upto_seq, BLOCK_ROWS):
-            columns = trace.columns(first, min(first + BLOCK_ROWS, self.upto_seq), names=Row._fields[1:])
-            for row in _rows(columns, first, wanted):
+        for seqs, columns in trace.parts(self.upto_seq, Row._fields[1:]):
+            for row in _rows(seqs, columns, wanted):
                 takes[row.type](row)
             for name, (take, names) in _TAKES_COLUMNS.items():
                 places = np.flatnonzero(columns["type"] == BY_NAME[name].code)
-                take(self, (places + first).tolist(), *(columns[column][places].tolist() for column in names))
+                take(self, seqs[places].tolist(), *(columns[column][places].tolist() for column in names))
 
     def _stream(self, row: Row) -> StreamHistory:
         return self.groups[row.subscription].stream(row.topic)
@@ -178,12 +186,13 @@ class Histories:
         self,
         seqs: list[int],
         topics: list[int],
+        offsets: list[int],
         producers: list[int],
         numbers: list[int],
         instants: list[int],
     ) -> None:
-        for topic, producer, number, seq, at_us in zip(topics, producers, numbers, seqs, instants):
-            self.stored[topic].messages.append((producer, number, seq, at_us))
+        for topic, offset, *message in zip(topics, offsets, producers, numbers, seqs, instants):
+            self.stored[topic].messages[offset] = tuple(message)
 
     def _delivered(
         self,
@@ -310,7 +319,7 @@ _TAKES: dict[str, Callable[[Histories, Row], None]] = {
 
 _TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "message.published": (Histories._published, ("producer", "sequence_id", "key")),
-    "message.stored": (Histories._stored, ("topic", "producer", "sequence_id", "at_us")),
+    "message.stored": (Histories._stored, ("topic", "entry", "producer", "sequence_id", "at_us")),
     "message.delivered": (
         Histories._delivered,
         ("subscription", "topic", "entry", "at_us", "client", "cause_seq"),
@@ -319,6 +328,10 @@ _TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "progress.told": (Histories._progress_reported, ("subscription", "topic", "entry", "client")),
 }
 """The handlers of a block's rows about messages and sessions' reports, and the columns that they read."""
+
+TYPES_READ = (*_TAKES, *_TAKES_COLUMNS)
+COLUMNS_READ = Row._fields[1:]
+"""The types and columns of the rows that counting reads."""
 
 
 def _release(stream: StreamHistory, who: Reader, at_us: int) -> None:
@@ -331,7 +344,7 @@ def _position(entry: int) -> int:
     return END if entry == NULL else entry
 
 
-def _rows(columns: Mapping[str, np.ndarray], first: int, wanted: list[int]) -> Iterator[Row]:
+def _rows(seqs: np.ndarray, columns: Mapping[str, np.ndarray], wanted: list[int]) -> Iterator[Row]:
     """A block's rows of these types, in order."""
     places = np.flatnonzero(np.isin(columns["type"], wanted))
-    return map(Row, (places + first).tolist(), *(columns[name][places].tolist() for name in Row._fields[1:]))
+    return map(Row, seqs[places].tolist(), *(columns[name][places].tolist() for name in Row._fields[1:]))

@@ -3,22 +3,50 @@
 Definitions: docs/counting.md.
 Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate if a client had
 acknowledged it before, otherwise a redelivery. So first deliveries, duplicates and redeliveries add up to all
-deliveries. Messages of quality of service 0 are counted separately.
+deliveries. Messages of quality of service 0 are counted separately. A run may be counted in shares of its
+messages: each share has all other rows of the run, `summed` adds the shares up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.counting import CountedRun
 from simulator.protocols.emqx.scenario.mqtt_topics import matches
 from simulator.protocols.emqx.verdicts.group_causes import CHUNK_REPEATED, GROUP_CAUSES, Case, Known, cause_of
-from simulator.protocols.emqx.verdicts.group_history import GroupHistory, Histories, StreamHistory
+from simulator.protocols.emqx.verdicts.group_history import (
+    Acknowledgement,
+    Delivery,
+    GroupHistory,
+    Histories,
+    Lease,
+    StreamHistory,
+)
 from simulator.scenarios.model import Scenario
-from simulator.trace.trace import Trace
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.trace.trace import Trace
+
+FIRST, DUPLICATE, REDELIVERY = "first", "duplicate", "redelivery"
+
+
+class Judged(NamedTuple):
+    """A delivery with its verdict and the latest acknowledgement before it.
+
+    A duplicate has a cause, and the lease under which it was delivered: None where a session sent its own
+    chunk again. `published_by` is the MQTT client that published the message.
+    """
+
+    delivery: Delivery
+    verdict: str
+    published_by: int
+    acknowledged: Acknowledgement | None
+    cause: str | None
+    lease: Lease | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +61,33 @@ class GroupDuplicate:
 
 
 @dataclass(slots=True)
+class Readers:
+    """The readers of a stream from when a leader found it until it was read to its end; spans are in us.
+
+    `found_us` is None for a stream that no leader found: it has no readers.
+    """
+
+    found_us: int | None
+    done_us: int
+    leases: list[tuple[str, int, int, int]] = field(default_factory=list)  # client, borrower, from, until
+    gaps: list[int] = field(default_factory=list)  # without either client, of each handover
+    idle: list[tuple[int, int]] = field(default_factory=list)  # without a reader
+    overlaps: list[tuple[str, str, int, int]] = field(default_factory=list)  # two clients, from, until
+
+    @property
+    def unowned_us(self) -> int:
+        """The time without a reader."""
+        return sum(until - since for since, until in self.idle)
+
+    @property
+    def two_readers_us(self) -> int:
+        """The time with two readers or more."""
+        return _covered_us([(since, until) for _one, _other, since, until in self.overlaps])
+
+
+@dataclass(slots=True)
 class CountedGroup:
-    """`groups.{G}` of the contract, and the list behind its duplicates. Instants and spans are us."""
+    """`groups.{G}` of the contract, and what is behind its figures. Instants and spans are us."""
 
     streams: int = 0
     sessions: int = 0
@@ -57,33 +110,89 @@ class CountedGroup:
     two_readers_us: int = 0
     leader_changes: int = 0
     reordered: int = 0
+    messages_twice: int = 0  # with a duplicate
+    filter: str = ""
+    readers: dict[str, Readers] = field(default_factory=dict)  # by stream
     duplicates_list: list[GroupDuplicate] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         """As the summary prints it."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "duplicates_list"}
+        return {name: getattr(self, name) for name in _PRINTED}
+
+
+_PRINTED = CountedGroup.__slots__[: CountedGroup.__slots__.index("messages_twice")]
+_OF_MESSAGES = (
+    "published",
+    "delivered",
+    "acknowledged",
+    "duplicates",
+    "redeliveries",
+    "lost",
+    "lost_qos0",
+    "waiting",
+    "pending_repeats",
+    "messages_twice",
+)
 
 
 def count_groups(trace: Trace, scenario: Scenario, upto_seq: int | None = None) -> CountedRun:
     """Count the rows before `upto_seq` (default: all)."""
     histories = Histories(trace, upto_seq)
-    groups = {group.name: _count(histories, group, scenario) for group in histories.groups.values()}
+    groups = {}
+    for group in histories.groups.values():
+        groups[group.name] = counted = _count(histories, group, scenario)
+        counted.reordered = _reordered(histories, group)
     return CountedRun(histories.upto_seq, [], {}, {}, groups)
 
 
-def _count(histories: Histories, group: GroupHistory, scenario: Scenario) -> CountedGroup:
-    counted = CountedGroup(sessions=len(group.sessions), leader_changes=max(0, len(group.leaders) - 1))
-    gaps: list[int] = []
+def count_share(
+    trace: Trace, scenario: Scenario, end_us: int
+) -> tuple[dict[str, CountedGroup], list[Judged]]:
+    """Count a share of a run's messages: the groups by name, and all deliveries to them.
+
+    `trace` has the length, names and `parts` of a `Trace`, `end_us` is the instant of the run's last row.
+    `reordered` is 0: it compares the messages of all shares.
+    """
+    histories = Histories(trace, end_us=end_us)
+    every: list[Judged] = []
+    groups = {
+        group.name: replace(_count(histories, group, scenario, every), duplicates_list=[])
+        for group in histories.groups.values()
+    }
+    return groups, every
+
+
+def summed(shares: Sequence[CountedGroup]) -> CountedGroup:
+    """A group's figures in the whole run, from those in every share of its messages."""
+    whole = replace(shares[0])  # what does not depend on messages is the same in each
+    for name in _OF_MESSAGES:
+        setattr(whole, name, sum(getattr(share, name) for share in shares))
+    whole.by_cause = {name: sum(share.by_cause[name] for share in shares) for name in whole.by_cause}
+    return whole
+
+
+def _count(
+    histories: Histories, group: GroupHistory, scenario: Scenario, every: list[Judged] | None = None
+) -> CountedGroup:
+    counted = CountedGroup(
+        sessions=len(group.sessions),
+        leader_changes=max(0, len(group.leaders) - 1),
+        filter=group.filter,
+    )
     for number, stored in histories.stored.items():
         if not matches(stored.topic, group.filter):
             continue
-        counted.streams += 1
         stream = group.streams.get(number) or StreamHistory()
-        _messages(histories, group, scenario, stream, stored.messages, counted)
-        _owners(stream, histories.end_us, counted, gaps)
+        _messages(histories, group, scenario, stream, stored.messages, counted, every)
+        counted.readers[histories.names[number]] = _readers(histories, stream)
         counted.pending_repeats += _pending_repeats(stream)
-    counted.handover_us = percentiles(gaps)
-    counted.reordered = _reordered(histories, group)
+    readers = counted.readers.values()
+    counted.streams = len(readers)
+    counted.handovers = sum(len(one.gaps) for one in readers)
+    counted.handover_us = percentiles([gap for one in readers for gap in one.gaps])
+    counted.unowned_us = sum(one.unowned_us for one in readers)
+    counted.two_readers = sum(len(one.overlaps) for one in readers)
+    counted.two_readers_us = sum(one.two_readers_us for one in readers)
     return counted
 
 
@@ -92,13 +201,14 @@ def _messages(
     group: GroupHistory,
     scenario: Scenario,
     stream: StreamHistory,
-    messages: Sequence[tuple[int, int, int, int]],
+    messages: dict[int, tuple[int, int, int, int]],
     counted: CountedGroup,
+    every: list[Judged] | None,
 ) -> None:
-    """Count a stream's deliveries, acknowledgements, duplicates and losses."""
+    """Count a stream's deliveries, acknowledgements, duplicates and losses. `every` gets all deliveries."""
     known: dict[int, Known] = {}  # by the row of a lease
-    light = _light(histories, scenario, stream)
-    for offset, (producer, sequence_id, seq, at_us) in enumerate(messages):
+    light = _light(histories, scenario, stream, messages)
+    for offset, (producer, sequence_id, seq, at_us) in messages.items():
         deliveries, acks = stream.delivered.get(offset, ()), stream.acknowledged.get(offset, ())
         if not deliveries and not acks and not any(life.covers(at_us, seq) for life in group.lives):
             continue
@@ -113,27 +223,52 @@ def _messages(
             counted.lost += passed and not unsafe
             counted.lost_qos0 += unsafe
             counted.waiting += not passed
-        for delivery in deliveries[1:]:
-            before = [ack for ack in acks if ack.seq < delivery.seq]
-            if not before:
-                counted.redeliveries += 1
-                continue
-            lease = stream.chunks[delivery.chunk_seq]
-            if lease is not None and lease.seq not in known:
-                known[lease.seq] = Known(stream, lease)
-            cause = (
-                CHUNK_REPEATED
-                if lease is None
-                else cause_of(Case(offset, delivery, before[-1], lease, known[lease.seq]))
+        if len(deliveries) < 2 and every is None:
+            continue
+        judged = list(_judged(stream, offset, histories.clients.get((producer, sequence_id), NULL), known))
+        if every is not None:
+            every += judged
+        counted.redeliveries += sum(one.verdict == REDELIVERY for one in judged)
+        twice = [
+            GroupDuplicate(
+                histories.names[producer], sequence_id, one.delivery.at_us, one.cause, _evidence(one)
             )
-            counted.duplicates += 1
-            counted.by_cause[cause] += 1
-            evidence = {"delivered": delivery.seq, "acknowledged": before[-1].seq}
-            if lease is not None:
-                evidence |= {"decided": lease.granted_seq, "leased": lease.seq}
-            counted.duplicates_list.append(
-                GroupDuplicate(histories.names[producer], sequence_id, delivery.at_us, cause, evidence)
-            )
+            for one in judged
+            if one.cause is not None
+        ]
+        for duplicate in twice:
+            counted.by_cause[duplicate.cause] += 1
+        counted.duplicates += len(twice)
+        counted.messages_twice += bool(twice)
+        counted.duplicates_list += twice
+
+
+def _judged(
+    stream: StreamHistory, offset: int, published_by: int, known: dict[int, Known]
+) -> Iterator[Judged]:
+    """The deliveries of a message, in order. `known` is filled, by the row of a lease."""
+    acks = stream.acknowledged.get(offset, ())
+    for place, delivery in enumerate(stream.delivered.get(offset, ())):
+        acknowledged = next((ack for ack in reversed(acks) if ack.seq < delivery.seq), None)
+        verdict, cause, lease = FIRST, None, None
+        if place:
+            verdict = REDELIVERY
+            if acknowledged is not None:
+                verdict, cause, lease = DUPLICATE, CHUNK_REPEATED, stream.chunks[delivery.chunk_seq]
+                if lease is not None:
+                    if lease.seq not in known:
+                        known[lease.seq] = Known(stream, lease)
+                    cause = cause_of(Case(offset, delivery, acknowledged, lease, known[lease.seq]))
+        yield Judged(delivery, verdict, published_by, acknowledged, cause, lease)
+
+
+def _evidence(one: Judged) -> dict[str, int]:
+    """The rows that show why a delivery is a duplicate, by role."""
+    assert one.acknowledged is not None
+    evidence = {"delivered": one.delivery.seq, "acknowledged": one.acknowledged.seq}
+    if one.lease is not None:
+        evidence |= {"decided": one.lease.granted_seq, "leased": one.lease.seq}
+    return evidence
 
 
 def _pending_repeats(stream: StreamHistory) -> int:
@@ -157,47 +292,61 @@ def _pending_repeats(stream: StreamHistory) -> int:
     )
 
 
-def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> set[int]:
+def _light(
+    histories: Histories,
+    scenario: Scenario,
+    stream: StreamHistory,
+    messages: dict[int, tuple[int, int, int, int]],
+) -> set[int]:
     """Offsets of the messages that were fetched for a client with quality of service 0."""
     return {
         offset
         for client, first, after in stream.taken
         if scenario.sessions[histories.names[client]].qos == 0
         for offset in range(first, after)
+        if offset in messages
     }
 
 
-def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: list[int]) -> None:
-    """Count handovers, the time without a reader and the time with two."""
+def _readers(histories: Histories, stream: StreamHistory) -> Readers:
+    """Who read a stream when."""
     if stream.found_us is None:
-        return
-    done_us = end_us if stream.done_us is None else stream.done_us
+        return Readers(None, histories.end_us)
+    done_us = histories.end_us if stream.done_us is None else stream.done_us
+    found = Readers(stream.found_us, done_us)
     for before, after in zip(stream.leases, stream.leases[1:]):
         if before.client != after.client:
-            counted.handovers += 1
-            gaps.append(max(0, after.at_us - (before.end_us if before.end_us is not None else after.at_us)))
-    # a lease that begins at or after the end of the stream has a duration of 0 or less
-    spans = [
-        (lease.at_us, min(done_us, done_us if lease.end_us is None else lease.end_us), lease.client)
+            found.gaps.append(max(0, after.at_us - (after.at_us if before.end_us is None else before.end_us)))
+    found.leases = [
+        (
+            histories.names[lease.client],
+            lease.borrower,
+            lease.at_us,
+            min(done_us, done_us if lease.end_us is None else lease.end_us),
+        )
         for lease in stream.leases
+        if lease.at_us < done_us
     ]
-    covered_us = _covered_us([(first, last) for first, last, _client in spans])
-    counted.unowned_us += max(0, done_us - stream.found_us - covered_us)
-    overlaps = [
-        both for place, one in enumerate(spans) for both in _overlaps(one, islice(spans, place, None))
-    ]
-    counted.two_readers += len(overlaps)
-    counted.two_readers_us += _covered_us(overlaps)
+    reached = stream.found_us
+    for _client, _borrower, since, until in [*found.leases, ("", 0, done_us, done_us)]:
+        if since > reached:
+            found.idle.append((reached, since))
+        reached = max(reached, until)
+    for place, one in enumerate(found.leases):
+        found.overlaps += _overlaps(one, islice(found.leases, place, None))
+    return found
 
 
-def _overlaps(one: tuple[int, int, int], later: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
+def _overlaps(
+    one: tuple[str, int, int, int], later: Iterable[tuple[str, int, int, int]]
+) -> Iterator[tuple[str, str, int, int]]:
     """The spans in which another client reads at the same time as `one`.
 
-    `later` are `one` itself, then the spans that began no earlier, in order.
+    `later` are `one` itself, then the leases that began no earlier, in order.
     """
-    for since, until, client in takewhile(lambda other: other[0] < one[1], later):
-        if client != one[2] and since < until:
-            yield since, min(one[1], until)
+    for client, _borrower, since, until in takewhile(lambda other: other[2] < one[3], later):
+        if client != one[0] and since < until:
+            yield one[0], client, since, min(one[3], until)
 
 
 def _covered_us(spans: list[tuple[int, int]]) -> int:
@@ -238,6 +387,3 @@ def _reordered(histories: Histories, group: GroupHistory) -> int:
         found += sequence_id < reached
         newest[order] = max(sequence_id, reached)
     return found
-
-
-__all__ = ["CountedGroup", "GroupDuplicate", "count_groups", "percentiles"]

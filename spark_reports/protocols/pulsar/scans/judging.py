@@ -8,9 +8,7 @@ is surveyed first (`simulator.protocols.pulsar.verdicts.shares`).
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import chain
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,20 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 import simulator.protocols.pulsar.verdicts.shares as shares
-from simulator.trace.registry import COLUMNS, INTEGER, NULL
-from spark_reports.scans.columns import NONE
-from spark_reports.scans.files import Scan, Wanted
+from simulator.trace.registry import NULL
+from spark_reports.scans.columns import Batches, ShareRows
+from spark_reports.scans.files import Scan, of_counting
 
-WANTED = Wanted(
-    shares.TYPES_READ,
-    (
-        "seq",
-        *(name for name, (kind, _) in COLUMNS.items() if kind == INTEGER and name in shares.COLUMNS_READ),
-    ),
-    tuple(name for name, (kind, _) in COLUMNS.items() if kind != INTEGER and name in shares.COLUMNS_READ),
-    everywhere=True,
-)
-MESSAGES = [code for name, code in shares.CODES.items() if name.startswith("message.")]
+WANTED = of_counting(shares.TYPES_READ, shares.COLUMNS_READ)
 SURVEYED = pa.schema([("run", pa.int64()), ("survey", pa.binary())])
 JUDGED = pa.schema(
     [
@@ -63,79 +52,6 @@ JUDGED = pa.schema(
 """
 
 
-Batches = Iterable[pa.RecordBatch]
-
-
-class ShareRows:
-    """The rows of a share as counting reads a trace: one pass over batches of rows, in any order."""
-
-    def __init__(self, rows: int, batches: Batches) -> None:
-        self._rows, self._batches = rows, batches
-        self.names: list[str] = []
-        self._numbers: dict[str, int] = {}
-        self._seen: list[tuple[np.ndarray, np.ndarray]] = []
-        self._control: list[pa.RecordBatch] = []
-
-    def __len__(self) -> int:
-        return self._rows
-
-    def number(self, name: str) -> int | None:
-        """The number of a name, None when no row had it."""
-        return self._numbers.get(name)
-
-    def parts(self, _last: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """The rows, a batch at a time: their seqs, and their columns by name."""
-        nothing = pa.RecordBatch.from_arrays(
-            [pa.array([], field.type) for field in WANTED.schema], schema=WANTED.schema
-        )
-        for batch in chain([nothing], self._batches):
-            seqs = batch.column("seq").to_numpy()
-            columns = {
-                name: _numbered(batch.column(name), shares.CODES.__getitem__)
-                if name == "type"
-                else _numbered(batch.column(name), self._named)
-                if pa.types.is_dictionary(batch.column(name).type)
-                else batch.column(name).fill_null(NULL).to_numpy()
-                for name in names
-            }
-            self._seen.append((seqs, columns["at_us"]))
-            control = np.flatnonzero(~np.isin(columns["type"], MESSAGES))
-            self._control.append(batch.select(["seq", "type", "reason", "detail"]).take(pa.array(control)))
-            yield seqs, columns
-
-    def _named(self, name: str) -> int:
-        if name not in self._numbers:
-            self._numbers[name] = len(self.names)
-            self.names.append(name)
-        return self._numbers[name]
-
-    @cached_property
-    def _instants(self) -> tuple[np.ndarray, np.ndarray]:
-        seqs, at_us = (np.concatenate(columns) for columns in zip(*self._seen, strict=True))
-        order = np.argsort(seqs, kind="stable")
-        return seqs[order], at_us[order]
-
-    def at_us(self, seq: int) -> int:
-        """The instant of a row."""
-        seqs, at_us = self._instants
-        return int(at_us[np.searchsorted(seqs, seq)])
-
-    @cached_property
-    def _by_seq(self) -> dict[int, dict[str, Any]]:
-        table = pa.Table.from_batches(self._control)
-        return {row["seq"]: row for row in table.to_pylist()}
-
-    def row(self, seq: int) -> dict[str, Any]:
-        """Type, reason and detail of a row of the control plane."""
-        return self._by_seq[seq]
-
-
-def _numbered(column: pa.DictionaryArray, number: Callable[[str], int]) -> np.ndarray:
-    """The texts of a column as numbers, NULL for none."""
-    known = np.array([*map(number, column.dictionary.to_pylist()), NULL], dtype=np.int64)
-    return known[column.indices.fill_null(NONE).to_numpy()]
-
-
 class Inputs(NamedTuple):
     """By run, what a task needs beside the rows of its share: how many rows there are, and the scenario.
 
@@ -148,7 +64,7 @@ class Inputs(NamedTuple):
 
     def facts(self, run: int, batches: Batches, share: tuple[int, int] = (0, 1)) -> shares.Facts:
         """What counting knows of a share of the run."""
-        rows = ShareRows(self.rows[run], batches)
+        rows = ShareRows(self.rows[run], batches, WANTED.schema, shares.CODES)
         return shares.facts_of(rows, self.scenarios[run], share, self.wholes.get(run))
 
 

@@ -1,1 +1,0 @@
-"""Pure frame functions that count durable shared subscriptions."""
