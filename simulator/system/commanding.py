@@ -39,7 +39,9 @@ class CommandRunner:
         try:
             execute(self.system, command)
         except CommandError as error:
-            self.system.note("command.refused", NULL, command["do"], f"{error} {error.hint}".strip())
+            self.system.rows.command_refused(
+                NULL, reason=command["do"], detail=f"{error} {error.hint}".strip()
+            )
             self.system.command_results.append(_result(self.system, command, error))
 
     def run_by_hand(self, command: dict) -> None:
@@ -57,8 +59,8 @@ def execute(system: System, command: dict) -> None:
 
     def begin(**answer: Any) -> int:
         system.command_results.append({**_result(system, command, None), **answer})
-        return system.note(
-            "command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+        return system.rows.command_applied(
+            NULL, reason=command["do"], detail=json.dumps(arguments, sort_keys=True, ensure_ascii=False)
         )
 
     system.handlers[command["do"]](system, arguments, begin)

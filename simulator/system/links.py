@@ -39,7 +39,7 @@ def cut(system: System, arguments: dict, begin: Begin) -> None:
     for link in links:
         if link.up:
             link.cut()
-            system.link_cut(link, system.note("link.cut", cause, link.source, link.target))
+            system.link_cut(link, system.rows.link_cut(cause, cluster=link.source, peer=link.target))
 
 
 def heal(system: System, arguments: dict, begin: Begin) -> None:
@@ -50,7 +50,7 @@ def heal(system: System, arguments: dict, begin: Begin) -> None:
     cause = begin()
     for link in links:
         link.heal()
-        system.note("link.healed", cause, link.source, link.target)
+        system.rows.link_healed(cause, cluster=link.source, peer=link.target)
         system.link_healed(link)
 
 
@@ -59,7 +59,7 @@ def slow(system: System, arguments: dict, begin: Begin) -> None:
     cause = begin()
     for link in _links(system, arguments):
         link.slow_us = arguments["latency_us"]
-        system.note("link.slowed", cause, link.source, link.target, link.slow_us)
+        system.rows.link_slowed(cause, cluster=link.source, peer=link.target, duration_us=link.slow_us)
 
 
 def _links(system: System, arguments: dict) -> list[Link]:

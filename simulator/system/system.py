@@ -1,20 +1,21 @@
 """A simulated system: its interface to the world, and what all protocols share.
 
-Rules: one System per world. Rows are written to the trace only by `emit` and `emit_rows`. A world before the
+Rules: one System per world. Rows are written to the trace only by `rows` and `emit_rows`. A world before the
 end of its branch counts rows without writing them again. `growing` returns everything append-only, so that
 branches share it (`simulator.system.checkpoint`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.rule_files import not_repeated
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import NULL
+from simulator.trace.registry import NULL, NameNumber
+from simulator.trace.shared_events import SharedRows
 from simulator.trace.trace import RowColumns, Trace
 
 if TYPE_CHECKING:
@@ -31,6 +32,31 @@ class Handlers(dict):
     """
 
 
+class ExistingRows:
+    """Takes the rows that exist already from a system's writers: it counts each, and compares it if asked."""
+
+    __slots__ = ("system",)
+
+    length = folds_after = 0
+    """Equal, so that a writer gives every row to `append`."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def append(self, row: tuple[int, ...]) -> int:
+        """Count a row and return its seq. Raises RuleError if it must be the one that exists and is not."""
+        system = self.system
+        trace, seq = system.trace, system.counted or 0
+        if system.compares_replays and (before := trace.row_tuple(seq)) != row:
+            was, now = (trace.as_dict(seq, values) for values in (before, row))
+            raise not_repeated(f"row {seq} was {was} and is now {now}")
+        if seq + 1 < trace.length:
+            system.counted = seq + 1
+        else:
+            system.write_to(trace, seq + 1)
+        return seq
+
+
 class System(Clock):
     """Clock, trace writer, options and links of a simulated system.
 
@@ -41,9 +67,8 @@ class System(Clock):
         "scenario",
         "seed",
         "trace",
-        "emit",
-        "_counted",
-        "_aside",
+        "rows",
+        "counted",
         "options",
         "links",
         "command_count",
@@ -52,6 +77,9 @@ class System(Clock):
         "rows_max",
         "compares_replays",
     )
+
+    writers: type[SharedRows] = SharedRows
+    """The class that declares the protocol's rows."""
 
     shared_types: tuple[type, ...] = ()
     """The protocol's append-only types, which worlds of a branch share: checkpoints only refer to them."""
@@ -64,6 +92,8 @@ class System(Clock):
         self.compares_replays = False  # with a rule of one's own, whose repetition may differ
         self.scenario = scenario
         self.seed = seed
+        self.trace = trace
+        self.rows = self.writers(self)
         self.write_to(trace, 0)
         self.options: dict[str, Any] = dict(scenario.options)
         self.links: dict[tuple[str, str], Link] = {}
@@ -118,39 +148,19 @@ class System(Clock):
     # --- trace
 
     def write_to(self, trace: Trace, seq: int) -> None:
-        """Set the write position to before row `seq` of a trace.
-
-        From then on `emit(row)`, with a row `(type code, at_us, cause_seq, *fields)`, returns the row's seq.
-        It counts a row that exists already and writes any other.
-        """
+        """Set the write position to before row `seq` of a trace: `rows` counts a row that exists already."""
         behind = seq < trace.length
         self.trace = trace
-        self._counted = seq if behind else None
-        counts = self._compare if self.compares_replays else self._count
-        self.emit: Callable[[tuple[int, ...]], int] = counts if behind else trace.append
+        self.counted = seq if behind else None  # of the rows that exist already
+        if not behind:
+            self.rows.out = trace
+        elif type(self.rows.out) is not ExistingRows:
+            self.rows.out = ExistingRows(self)
 
     @property
     def seq(self) -> int:
         """Rows up to now."""
-        return self.trace.length if self._counted is None else self._counted
-
-    def _count(self, row: tuple[int, ...]) -> int:
-        seq = self._counted
-        if seq is None:  # the caller fetched `emit` before the last of the existing rows
-            return self.emit(row)
-        if seq + 1 < self.trace.length:
-            self._counted = seq + 1
-        else:
-            self.write_to(self.trace, seq + 1)
-        return seq
-
-    def _compare(self, row: tuple[int, ...]) -> int:
-        """`_count` for a row that must be the one that exists. Raises RuleError."""
-        seq = self._counted
-        if seq is not None and (before := self.trace.row_tuple(seq)) != row:
-            was, now = (self.trace.as_dict(seq, one) for one in (before, row))
-            raise not_repeated(f"row {seq} was {was} and is now {now}")
-        return self._count(row)
+        return self.trace.length if self.counted is None else self.counted
 
     def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
         """Write `count` rows at once, as `Trace.append_rows` takes them."""
@@ -158,25 +168,9 @@ class System(Clock):
         self.trace.append_rows(count, parts, first=self.trace.length - seq)
         self.write_to(self.trace, seq + count)
 
-    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
-        """Write a row of the control plane: strings are interned, None is NULL."""
-        return self.emit(
-            (
-                self.trace.vocabulary.code[event],
-                self.now_us,
-                cause,
-                *[field if type(field) is int else self._number(field) for field in fields],
-            )
-        )
-
-    def _number(self, field: int | str | None) -> int:
-        if field is None:
-            return NULL
-        return self.trace.intern(field) if isinstance(field, str) else field
-
-    def name(self, text: str) -> int:
-        """The number of a name in the trace."""
-        return self.trace.intern(text)
+    def name(self, text: str | None) -> NameNumber:
+        """The number of a name in the trace, NULL for None."""
+        return NULL if text is None else self.trace.intern(text)
 
     # --- random draws
 

@@ -3,17 +3,22 @@
 Rules: event types are past tense, `subject.verb`. A field is one of `COLUMNS`. A row in memory is the tuple
 `(type code, at_us, cause_seq, *fields)` with the fields in the declared order, integers only. Names
 (clusters, topics, subscriptions, clients, reasons, texts) are numbers in the trace's name table; in files
-they are strings. A missing value is `NULL`. Events that all protocols share are in `shared_events.py`. Each
-protocol declares its own (`simulator/protocols/<name>/events`); `simulator.protocols.registry` joins them.
+they are strings. A missing value is `NULL`. An event is declared by the method that writes its row (`Rows`).
+Events that all protocols share are in `shared_events.py`. Each protocol declares its own in its `events.py`;
+`simulator.protocols.registry` joins them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from simulator.system.system import System
 
 NULL = -(1 << 62)
 """The integer for "no value" in memory; files hold a real null."""
@@ -71,19 +76,110 @@ class EventType:
     says: str
 
 
-MESSAGE_AT = ("cluster", "topic", "producer", "sequence_id", "ledger", "entry", "batch_index")
-MESSAGE_OF = (
-    "cluster",
-    "topic",
-    "subscription",
-    "client",
-    "producer",
-    "sequence_id",
-    "ledger",
-    "entry",
-    "batch_index",
-)
-"""Fields of most rows about a message: in a cluster, and of a subscription."""
+# --- the methods that write rows
+
+NameNumber = int
+"""The number of a name in the trace."""
+
+Name = str | NameNumber | None
+"""A name as text, which the writer numbers, as its number, or None for no value."""
+
+Position = tuple[int, int]
+At = Annotated[Position, "ledger entry"]
+To = Annotated[Position, "to_ledger to_entry"]
+"""An argument that is several columns: a tuple of their integers."""
+
+_Ids = tuple[NameNumber, NameNumber, NameNumber, NameNumber, NameNumber, int, int, int, int]
+About = Annotated[
+    _Ids,
+    "cluster topic subscription client producer sequence_id ledger entry batch_index",
+]
+"""The columns of most rows about a message of a subscription; `batch_index` is NULL for a single message."""
+
+
+class Rows:
+    """Writes the rows of a system: subclasses declare each event by the method that writes it.
+
+    A method has the decorator `control` or `data`, and its name is that of the event: `cursor_moved` writes
+    `cursor.moved`. It takes the seq of the row's cause and the event's columns by keyword, in row order, and
+    returns the row's seq. The decorator makes its body from the annotations: a `Name` is numbered, `None` is
+    NULL, a tuple annotated with columns is unpacked, any other value is written as it is.
+
+    Nothing in a run is called more often, so the body adds the row to the trace itself (`Trace.append`).
+    While the rows exist already, `out` is an object whose `append` only counts them.
+    """
+
+    __slots__ = ("system", "out")
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.out: Any = system.trace
+
+
+_Writer = TypeVar("_Writer", bound=Callable[..., int])
+
+
+def control(code: int, says: str) -> Callable[[_Writer], _Writer]:
+    """Declare an event of the control plane: a step of the diagram by default."""
+    return _declared(code, "control", says)
+
+
+def data(code: int, says: str) -> Callable[[_Writer], _Writer]:
+    """Declare an event of the data plane: one row per message."""
+    return _declared(code, "data", says)
+
+
+_BODY = """def {method}(self, cause{parameters}):
+    {before}row = ({code}, self.system.now_us, cause, {values})
+    out = self.out
+    seq = out.length
+    if seq == out.folds_after:
+        return out.append(row)
+    out.length = seq + 1
+    out.add_code({code})
+    out.add_values[{code}](row)
+    return seq
+"""
+
+
+_VALUES: dict[Any, str] = {
+    Name: "{0} if type({0}) is int else NULL if {0} is None else intern({0})",
+    int: "{0}",
+    int | None: "NULL if {0} is None else {0}",
+}
+"""How the body writes an argument, by its annotation; one of several columns is a tuple of integers."""
+
+
+def _declared(code: int, plane: str, says: str) -> Callable[[_Writer], _Writer]:
+    def declare(method: _Writer) -> _Writer:
+        hints = get_type_hints(method, include_extras=True)
+        del hints["cause"], hints["return"]
+        fields: list[str] = []
+        values: list[str] = []
+        for parameter, hint in hints.items():
+            several = get_origin(hint) is Annotated
+            fields += hint.__metadata__[0].split() if several else (parameter,)
+            values.append(f"*{parameter}" if several else _VALUES[hint].format(parameter))
+        name, made = method.__name__, {"NULL": NULL}
+        body = _BODY.format(
+            method=name,
+            code=code,
+            parameters="".join(f", {parameter}" for parameter in ("*", *hints) if hints),
+            values=", ".join(values),
+            before="intern = self.system.trace.intern\n    " if Name in hints.values() else "",
+        )
+        exec(body, made)
+        writer: Any = made[name]
+        event = name.replace("_", ".", 1).replace("_", "-")
+        writer.event = EventType(code, event, tuple(fields), plane, says)
+        return writer
+
+    return declare
+
+
+def events_of(rows: type[Rows]) -> tuple[EventType, ...]:
+    """The events that a class of writers declares, without those of its base class."""
+    return tuple(method.event for method in vars(rows).values() if hasattr(method, "event"))
 
 
 def pattern_of(codes: Iterable[int]) -> re.Pattern[bytes]:

@@ -446,21 +446,21 @@ class Trace:
     def _write_to(self, rows: OpenRows) -> None:
         """Add further rows to `rows`.
 
-        Its methods are kept in attributes: nothing in a run is called more often.
+        Its methods are kept in attributes, for the writers of rows (`registry.Rows`).
         """
         self._open = rows
-        self._add_code = rows.codes.append
-        self._add_values = tuple(values.extend for values in rows.recent)
+        self.add_code = rows.codes.append
+        self.add_values = tuple(values.extend for values in rows.recent)
         self._wait()
 
     def append(self, row: tuple[int, ...]) -> int:
         """Add one row, `(type code, at_us, cause_seq, *fields)`, and return its seq."""
         code = row[0]
-        self._add_code(code)
-        self._add_values[code](row)
+        self.add_code(code)
+        self.add_values[code](row)
         seq = self.length
         self.length = seq + 1
-        if seq == self._folds_after:
+        if seq == self.folds_after:
             self._fold()
         return seq
 
@@ -473,7 +473,7 @@ class Trace:
 
     def _wait(self) -> None:
         """Set after which row the rows are folded or sealed next."""
-        self._folds_after = (
+        self.folds_after = (
             min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS - self._open.recent_count) - 1
         )
 

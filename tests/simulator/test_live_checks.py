@@ -29,15 +29,14 @@ def broken_runs(monkeypatch) -> World:
                 self.border.position(self.cursor.mark_delete - 1),
             )
             topic = self.topic
-            self.runtime.note(
-                "cursor.moved",
+            self.runtime.rows.cursor_moved(
                 cause,
-                topic.cluster.number,
-                topic.number,
-                self.number,
-                *here,
-                *back,
-                "acknowledgement",
+                cluster=topic.cluster.number,
+                topic=topic.number,
+                subscription=self.number,
+                at=here,
+                to=back,
+                reason="acknowledgement",
             )
         return moved
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 from simulator.protocols.declaration import Declared
 from simulator.scenarios.declarations import Check, Command, Key, Section
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import EventType
+from simulator.trace.registry import Name, control, data, events_of
+from simulator.trace.shared_events import SharedRows
 
 NAME = "single-log"
 
@@ -66,21 +67,20 @@ CRASH = Command(
     consequence="{server} stops at once.",
 )
 
-EVENTS = (
-    EventType(
-        250, "server.crashed", ("cluster",), "control", "the server died; what it had not persisted is gone"
-    ),
-    EventType(
-        251, "server.restarted", ("cluster", "entry"), "control", "it is back and reads on after entry"
-    ),
-    EventType(
-        252,
-        "position.persisted",
-        ("cluster", "entry"),
-        "data",
-        "a crash does not move the cursor back over entry",
-    ),
-)
+
+class SingleLogRows(SharedRows):
+    """Writers of its rows."""
+
+    __slots__ = ()
+
+    @control(250, "the server died; what it had not persisted is gone")
+    def server_crashed(self, cause: int, *, cluster: Name) -> int: ...
+
+    @control(251, "it is back and reads on after entry")
+    def server_restarted(self, cause: int, *, cluster: Name, entry: int) -> int: ...
+
+    @data(252, "a crash does not move the cursor back over entry")
+    def position_persisted(self, cause: int, *, cluster: Name, entry: int) -> int: ...
 
 
 def _check_ends(check: Check) -> None:
@@ -99,6 +99,6 @@ DECLARED = Declared(
     order=("links", "servers"),
     commands=(CRASH,),
     refusals={"server-down": "the server is down already"},
-    events=EVENTS,
+    events=events_of(SingleLogRows),
     consistency=_check_ends,
 )

@@ -12,7 +12,7 @@ from simulator.system.commanding import Begin, schedule_planned
 from simulator.system.system import Handlers, System
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
-from tests.third_protocol.declared import ServerSpec
+from tests.third_protocol.declared import ServerSpec, SingleLogRows
 
 
 class Server:
@@ -29,39 +29,54 @@ class Server:
         """The next message arrives, if the server is up, and is read at once."""
         number = len(self.stored)
         if self.up and number < self.spec.count:
-            name = self.spec.name
-            row = (name, None, name, name, number, 0, number, None, 1)
-            self.stored.append(self.system.note("message.stored", NULL, *row))
+            name = self.system.name(self.spec.name)
+            self.stored.append(
+                self.system.rows.message_stored(
+                    NULL,
+                    cluster=name,
+                    peer=NULL,
+                    topic=name,
+                    producer=name,
+                    sequence_id=number,
+                    ledger=0,
+                    entry=number,
+                    batch_index=NULL,
+                    size_bytes=1,
+                )
+            )
             self.read()
         self.system.schedule(self.system.now_us + self.spec.every_us, 0, self.store)
 
     def read(self) -> None:
         """Deliver and acknowledge everything behind the cursor."""
         for entry in range(self.cursor + 1, len(self.stored)):
-            name = self.spec.name
-            about = (name, name, name, name, name, entry, 0, entry, None)
-            seq = self.system.note("message.delivered", self.stored[entry], *about, 0, self.stored[entry])
-            self.system.note("message.acknowledged", seq, *about, "individual")
+            rows, name, stored = self.system.rows, self.system.name(self.spec.name), self.stored[entry]
+            about = (name, name, name, name, name, entry, 0, entry, NULL)
+            seq = rows.message_delivered(stored, about=about, count=0, evidence_seq=stored)
+            rows.message_acknowledged(seq, about=about, reason=self.system.name("individual"))
             self.cursor = entry
             if (entry + 1) % self.spec.persist_each == 0:
                 self.persisted = entry
-                self.system.note("position.persisted", seq, name, entry)
+                rows.position_persisted(seq, cluster=name, entry=entry)
 
     def crash(self, cause: int) -> None:
         """The server crashes and restarts after a while."""
         self.up = False
-        self.system.note("server.crashed", cause, self.spec.name)
+        self.system.rows.server_crashed(cause, cluster=self.spec.name)
         self.system.schedule(self.system.now_us + self.spec.restart_us, 0, self.restart)
 
     def restart(self, _argument: None) -> None:
         """Recovery to the persisted position."""
         self.up, self.cursor = True, self.persisted
-        self.system.note("server.restarted", NULL, self.spec.name, self.cursor)
+        self.system.rows.server_restarted(NULL, cluster=self.spec.name, entry=self.cursor)
         self.read()
 
 
 class SingleLog(System):
     """The simulated system: its servers by name."""
+
+    writers = SingleLogRows
+    rows: SingleLogRows
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
@@ -83,7 +98,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> SingleLog:
     """A system at instant 0: logs empty, servers up."""
     system = SingleLog(scenario, seed, trace)
     system.handlers = _HANDLERS
-    system.note("run.started", NULL, scenario.name)
+    system.rows.run_started(NULL, detail=scenario.name)
     for name in sorted(scenario.servers):
         system.servers[name] = Server(system, scenario.servers[name])
     schedule_planned(system)

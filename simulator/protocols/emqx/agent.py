@@ -154,16 +154,15 @@ class Agent:
             return cause
         session.borrower_states[borrower.id] = borrower.state
         leader = NULL if borrower.leader is None else borrower.leader
-        self.born[borrower.id] = session.system.note(
-            "borrower.changed",
+        self.born[borrower.id] = session.system.rows.borrower_changed(
             cause,
-            session.node,
-            borrower.group,
-            session.name,
-            borrower.id[2],
-            borrower.state,
-            why,
-            leader,
+            cluster=session.node,
+            subscription=borrower.group,
+            client=session.name,
+            count=borrower.id[2],
+            reason=borrower.state,
+            detail=why,
+            ledger=leader,
         )
         if borrower.state == machine.GONE:
             del session.borrower_states[borrower.id]
@@ -234,15 +233,14 @@ class Agent:
         session = self.session
         at = NULL if position is None or position == END else position
         leader = NULL if borrower.leader is None else borrower.leader
-        return session.system.note(
-            "lease.changed",
+        return session.system.rows.lease_changed(
             cause,
-            session.node,
-            borrower.group,
-            session.name,
-            stream,
-            borrower.id[2],
-            at,
-            state,
-            leader,
+            cluster=session.node,
+            subscription=borrower.group,
+            client=session.name,
+            topic=stream,
+            count=borrower.id[2],
+            entry=at,
+            reason=state,
+            ledger=leader,
         )

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.kernel.links import Link
 from simulator.log.ledgers import SharedColumn
-from simulator.protocols.emqx.events import CODE
-from simulator.protocols.emqx.figures import READS, Figures
+from simulator.protocols.emqx.figures import Figures, RowsWithFigures
 from simulator.protocols.emqx.leader import FIRST_ROOT, Committed, LeaderStore
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches
 from simulator.protocols.emqx.storage import Rank, RankProgress, Reading, Storage, Stream
@@ -65,7 +64,6 @@ def _beside(
             yield other, rank.generation
 
 
-_STORED = CODE["message.stored"]
 FAULTY = (
     "crashes",
     "last-write-wins",
@@ -152,6 +150,8 @@ class ClusterState(System):
         "figures",
     )
 
+    writers = RowsWithFigures
+    rows: RowsWithFigures
     sessions: Mapping[str, Session]
     network: Network
     links: dict[tuple[str, str], NodeLink]  # type: ignore[assignment]  # of nodes, all of them
@@ -170,13 +170,6 @@ class ClusterState(System):
         self.batch_size: int = self.setting("batch_size")
         self.max_inflight: int = self.setting("max_inflight")
         self.individual = self.name("individual")
-
-    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
-        """Write a row of the control plane and update the live figures."""
-        read = READS.get(event)
-        if read is not None:
-            read(self.figures, self.now_us, *fields)
-        return super().note(event, cause, *fields)
 
     # --- what a protocol provides to the world
 
@@ -228,14 +221,16 @@ class ClusterState(System):
             start_us, RankProgress(self.fault("replayedGeneration")), root, life
         )
         self.storage.add_route(wanted)
-        self.note("group.declared", cause, name, start_us, Subscription(group, wanted).text)
+        self.rows.group_declared(
+            cause, subscription=name, duration_us=start_us, detail=Subscription(group, wanted).text
+        )
 
     def destroy(self, name: str, cause: int) -> None:
         """Delete a group with its progress and its route.
 
         Its leader is informed by its next commit, which fails.
         """
-        self.note("group.destroyed", cause, name)
+        self.rows.group_destroyed(cause, subscription=name)
         del self.store.groups[name]
         self.storage.remove_route(self.groups[name].filter)
 
@@ -304,22 +299,20 @@ class ClusterState(System):
         self, stream: Stream, new: bool, publisher: int, number: int, size_bytes: int, cause: int
     ) -> int:
         if new:
-            cause = self.note("stream.opened", cause, stream.name, stream.rank.shard, stream.rank.generation)
-        return self.emit(
-            (
-                _STORED,
-                self.now_us,
-                cause,
-                NULL,
-                NULL,
-                self.name(stream.name),
-                publisher,
-                number,
-                stream.rank.generation,
-                stream.length,
-                NULL,
-                size_bytes,
+            cause = self.rows.stream_opened(
+                cause, topic=stream.name, count=stream.rank.shard, ledger=stream.rank.generation
             )
+        return self.rows.message_stored(
+            cause,
+            cluster=NULL,
+            peer=NULL,
+            topic=self.name(stream.name),
+            producer=publisher,
+            sequence_id=number,
+            ledger=stream.rank.generation,
+            entry=stream.length,
+            batch_index=NULL,
+            size_bytes=size_bytes,
         )
 
     def _offer(self, stream: Stream, cause: int) -> None:

@@ -1,22 +1,26 @@
 """A group's live figures: what counting would find in the rows so far (docs/counting.md).
 
-Rules: `Emqx.note` updates them for rows about leases and readers, sessions for each message. They write no
-rows and decide nothing. `tests/simulator/test_live_figures.py` compares them with counting. Instants and
-durations are us.
+Rules: `RowsWithFigures` updates them for rows about leases and readers, sessions for each message. They
+write no rows and decide nothing. `tests/simulator/test_live_figures.py` compares them with counting.
+Instants and durations are us.
 """
 
 from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyroaring import BitMap
 
 from simulator.log.cursors import runs
+from simulator.protocols.emqx.events import EmqxRows
 from simulator.protocols.emqx.protocol import END, GONE, GRANTED, UNSUBSCRIBING
 from simulator.protocols.emqx.verdicts.groups import percentiles
 from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.cluster_state import ClusterState
 
 MARKED_RANGES_MAX = 200
 """The most ranges of duplicates of one stream in a view, the newest: more than a tape has pixels for."""
@@ -219,7 +223,7 @@ class GroupFigures:
 class Figures:
     """The figures of all groups by name.
 
-    `READS` maps each type of row that they use to its handler.
+    A method with the name of a row's writer takes the columns of each such row.
     """
 
     __slots__ = ("groups",)
@@ -252,78 +256,80 @@ class Figures:
 
     # --- rows
 
-    def declared(self, _now: int, group: str, _start_us: int, _text: str) -> None:
-        self.groups.setdefault(group, GroupFigures())
+    def group_declared(self, _now: int, *, subscription: str, **_columns: Any) -> None:
+        self.groups.setdefault(subscription, GroupFigures())
 
-    def destroyed(self, now: int, group: str) -> None:
-        for stream in self.groups[group].streams.values():
+    def group_destroyed(self, now: int, *, subscription: str) -> None:
+        for stream in self.groups[subscription].streams.values():
             if stream.done is None:
                 stream.finish(now)
 
-    def stream_found(
-        self, now: int, _node: str, group: str, stream: str, position: int, _leader: int
-    ) -> None:
-        self.groups[group].stream(stream).found(now, position)
+    def stream_found(self, now: int, *, subscription: str, topic: str, entry: int, **_columns: Any) -> None:
+        self.groups[subscription].stream(topic).found(now, entry)
 
     def progress_loaded(
-        self, _now: int, _node: str, group: str, stream: str, position: int, _leader: int
+        self, _now: int, *, subscription: str, topic: str, entry: int, **_columns: Any
     ) -> None:
-        self.groups[group].stream(stream).position = END if position == NULL else position
+        self.groups[subscription].stream(topic).position = END if entry == NULL else entry
 
     def progress_saved(
-        self,
-        now: int,
-        _node: str,
-        group: str,
-        _session: str,
-        stream: str,
-        _before: int,
-        position: int,
-        _leader: int,
+        self, now: int, *, subscription: str, topic: str, to_entry: int, **_columns: Any
     ) -> None:
-        one = self.groups[group].stream(stream)
-        one.position = END if position == NULL else position
-        if position == NULL:
-            one.finish(now)
+        stream = self.groups[subscription].stream(topic)
+        stream.position = END if to_entry == NULL else to_entry
+        if to_entry == NULL:
+            stream.finish(now)
 
     def lease_changed(
         self,
         now: int,
-        _node: str,
-        group: str,
-        session: str,
-        stream: str,
-        number: int,
-        position: int,
-        state: str,
-        _leader: int,
+        *,
+        subscription: str,
+        client: str,
+        topic: str,
+        count: int,
+        entry: int,
+        reason: str,
+        **_columns: Any,
     ) -> None:
-        one = self.groups[group]
-        if state != GRANTED:
-            one.stream(stream).released(now, (session, number))
+        group = self.groups[subscription]
+        if reason != GRANTED:
+            group.stream(topic).released(now, (client, count))
             return
-        position = END if position == NULL else position
-        gap = one.stream(stream).granted(now, (session, number), position)
+        position = END if entry == NULL else entry
+        gap = group.stream(topic).granted(now, (client, count), position)
         if gap is not None:
-            insort(one.gaps_us, gap)
+            insort(group.gaps_us, gap)
 
     def borrower_changed(
-        self, now: int, _node: str, group: str, session: str, number: int, state: str, *_rest: Any
+        self, now: int, *, subscription: str, client: str, count: int, reason: str, **_columns: Any
     ) -> None:
-        if group not in self.groups:
+        if subscription not in self.groups:
             return
-        self.groups[group].gone += state == GONE
-        if state in (GONE, UNSUBSCRIBING):
-            for stream in self.groups[group].streams.values():
-                stream.released(now, (session, number))
+        self.groups[subscription].gone += reason == GONE
+        if reason in (GONE, UNSUBSCRIBING):
+            for stream in self.groups[subscription].streams.values():
+                stream.released(now, (client, count))
 
 
-READS: dict[str, Callable[..., None]] = {
-    "group.declared": Figures.declared,
-    "group.destroyed": Figures.destroyed,
-    "stream.found": Figures.stream_found,
-    "progress.loaded": Figures.progress_loaded,
-    "progress.saved": Figures.progress_saved,
-    "lease.changed": Figures.lease_changed,
-    "borrower.changed": Figures.borrower_changed,
-}
+class RowsWithFigures(EmqxRows):
+    """Writes the rows of EMQX, and updates the figures by those that `Figures` has a method for."""
+
+    __slots__ = ()
+
+    system: ClusterState
+
+
+def _with_figures(name: str) -> Callable[..., int]:
+    read, write = getattr(Figures, name), getattr(EmqxRows, name)
+
+    def written(self: RowsWithFigures, cause: int, **columns: Any) -> int:
+        read(self.system.figures, self.system.now_us, **columns)
+        return write(self, cause, **columns)
+
+    return written
+
+
+for _name in vars(EmqxRows):
+    if hasattr(Figures, _name) and not _name.startswith("_"):
+        setattr(RowsWithFigures, _name, _with_figures(_name))

@@ -77,29 +77,34 @@ class Registry:
         system, store, now = self.system, self.system.store, self.system.now_us
         self.electors.pop(group, None)
         if not store.answers(self.node, now):
-            system.note("election.failed", cause, self.node, group, "the store does not answer")
+            system.rows.election_failed(
+                cause, cluster=self.node, subscription=group, detail="the store does not answer"
+            )
             return None
         if group not in store.groups and not system.fault("undeclaredElection"):
-            system.note("election.failed", cause, self.node, group, "the group is not declared")
+            system.rows.election_failed(
+                cause, cluster=self.node, subscription=group, detail="the group is not declared"
+            )
             return None
         ttl_us = system.setting("leader_claim_ttl")
         seen = store.claims.get(group)
         if seen is not None and now - seen.heartbeat_us < ttl_us:
-            system.note(
-                "leader.followed",
+            system.rows.leader_followed(
                 cause,
-                self.node,
-                seen.node,
-                group,
-                seen.leader,
-                seen.heartbeat_us + ttl_us - now,
+                cluster=self.node,
+                peer=seen.node,
+                subscription=group,
+                count=seen.leader,
+                duration_us=seen.heartbeat_us + ttl_us - now,
             )
             return Followed(seen.leader, seen.node, seen.heartbeat_us + ttl_us)
         number = system.next_leader()
         if not store.claim(group, Claim(number, self.node, now), seen):
             return None
         if group not in store.groups:  # the leader exits when it opens the store, without `terminate`
-            system.note("election.failed", cause, self.node, group, "the group is not declared")
+            system.rows.election_failed(
+                cause, cluster=self.node, subscription=group, detail="the group is not declared"
+            )
             return None
         why = "first" if seen is None else "taken-over"
         self.leaders[number] = LeaderProcess(system, self, group, self.node, number, cause, why)
@@ -197,9 +202,18 @@ class LeaderProcess:
         self.requested_us: int | None = None  # instant since which a commit waits for the store
         self.mailbox: list[tuple[Handler, Any]] = []
         self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
-        self.born_seq = system.note("leader.elected", cause, node, group, number, why)
+        self.born_seq = system.rows.leader_elected(
+            cause, cluster=node, subscription=group, count=number, reason=why
+        )
         for name, assignment in self.leader.streams.items():
-            system.note("progress.loaded", self.born_seq, node, group, name, assignment.position, number)
+            system.rows.progress_loaded(
+                self.born_seq,
+                cluster=node,
+                subscription=group,
+                topic=name,
+                entry=assignment.position,
+                count=number,
+            )
         interval_us = system.setting("leader_periodical_actions_interval")
         drawn = system.option("leaderTimerPhase") == "drawn"
         first_us = 1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us
@@ -250,22 +264,26 @@ class LeaderProcess:
         known = set(self.leader.streams)
         effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(self.start_us))
         seq = (
-            system.note(
-                "leader.round",
+            system.rows.leader_round(
                 self.born_seq,
-                self.node,
-                self.group,
-                self.number,
-                len(self.leader.streams),
-                len(self.leader.borrowers),
+                cluster=self.node,
+                subscription=self.group,
+                count=self.number,
+                entry=len(self.leader.streams),
+                sequence_id=len(self.leader.borrowers),
             )
             if effects
             else self.born_seq
         )
         for name, assignment in self.leader.streams.items():
             if name not in known:
-                system.note(
-                    "stream.found", seq, self.node, self.group, name, assignment.position, self.number
+                system.rows.stream_found(
+                    seq,
+                    cluster=self.node,
+                    subscription=self.group,
+                    topic=name,
+                    entry=assignment.position,
+                    count=self.number,
                 )
         self._carry_out(effects, seq)
         if rearm and self.alive:
@@ -288,7 +306,9 @@ class LeaderProcess:
             return
         if store.cut_off(self.node, now):
             self.requested_us = now
-            self.system.note("leader.blocked", self.born_seq, self.node, self.group, self.number)
+            self.system.rows.leader_blocked(
+                self.born_seq, cluster=self.node, subscription=self.group, count=self.number
+            )
             self.system.schedule(
                 min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self.answered
             )
@@ -316,13 +336,12 @@ class LeaderProcess:
         system = self.system
         requested_us, self.requested_us = self.requested_us, None
         answers = system.store.answers(self.node, system.now_us)
-        seq = system.note(
-            "leader.unblocked",
+        seq = system.rows.leader_unblocked(
             self.born_seq,
-            self.node,
-            self.group,
-            self.number,
-            "answered" if answers else "timeout",
+            cluster=self.node,
+            subscription=self.group,
+            count=self.number,
+            reason="answered" if answers else "timeout",
         )
         if answers:
             self._renew(seq, requested_us)
@@ -359,17 +378,18 @@ class LeaderProcess:
         kept = system.store.groups[self.group]
         wanted = {name: (one.rank, one.position) for name, one in self.leader.streams.items()}
         changed = [name for name in wanted if kept.positions.get(name) != wanted[name]]
-        seq = system.note("leader.committed", cause, self.node, self.group, self.number, len(changed))
+        seq = system.rows.leader_committed(
+            cause, cluster=self.node, subscription=self.group, count=self.number, entry=len(changed)
+        )
         for name in changed:
             position = wanted[name][1]
-            system.note(
-                "progress.persisted",
+            system.rows.progress_persisted(
                 seq,
-                self.node,
-                self.group,
-                name,
-                NULL if position == END else position,
-                self.number,
+                cluster=self.node,
+                subscription=self.group,
+                topic=name,
+                entry=NULL if position == END else position,
+                count=self.number,
             )
         if kept.life != self.life:
             self._adopt(seq, kept.life)
@@ -383,8 +403,13 @@ class LeaderProcess:
         self.life = life
         for name, one in self.leader.streams.items():
             if one.position != END:
-                self.system.note(
-                    "stream.found", cause, self.node, self.group, name, one.position, self.number
+                self.system.rows.stream_found(
+                    cause,
+                    cluster=self.node,
+                    subscription=self.group,
+                    topic=name,
+                    entry=one.position,
+                    count=self.number,
                 )
 
     # --- messages
@@ -415,43 +440,44 @@ class LeaderProcess:
                     system.network.send(self.node, Address(place, "borrower"), message, cause)
             elif isinstance(effect, machine.Assigned):
                 position = NULL if effect.position == END else effect.position
-                cause = system.note(
-                    "assignment.changed",
+                cause = system.rows.assignment_changed(
                     cause,
-                    self.node,
-                    self.group,
-                    effect.owner[0],
-                    effect.stream,
-                    effect.owner[2],
-                    position,
-                    effect.state,
-                    self.number,
+                    cluster=self.node,
+                    subscription=self.group,
+                    client=effect.owner[0],
+                    topic=effect.stream,
+                    count=effect.owner[2],
+                    entry=position,
+                    reason=effect.state,
+                    ledger=self.number,
                 )
             elif isinstance(effect, machine.Saved):
-                at = [NULL if position == END else position for position in (effect.before, effect.position)]
-                cause = system.note(
-                    "progress.saved",
+                cause = system.rows.progress_saved(
                     cause,
-                    self.node,
-                    self.group,
-                    effect.owner[0],
-                    effect.stream,
-                    *at,
-                    self.number,
+                    cluster=self.node,
+                    subscription=self.group,
+                    client=effect.owner[0],
+                    topic=effect.stream,
+                    entry=NULL if effect.before == END else effect.before,
+                    to_entry=NULL if effect.position == END else effect.position,
+                    count=self.number,
                 )
             elif isinstance(effect, machine.Joined):
-                cause = system.note(
-                    "borrower.joined", cause, self.node, self.group, effect.borrower[0], effect.borrower[2]
+                cause = system.rows.borrower_joined(
+                    cause,
+                    cluster=self.node,
+                    subscription=self.group,
+                    client=effect.borrower[0],
+                    count=effect.borrower[2],
                 )
             elif isinstance(effect, machine.Dropped):
-                cause = system.note(
-                    "borrower.dropped",
+                cause = system.rows.borrower_dropped(
                     cause,
-                    self.node,
-                    self.group,
-                    effect.borrower[0],
-                    effect.borrower[2],
-                    effect.why,
+                    cluster=self.node,
+                    subscription=self.group,
+                    client=effect.borrower[0],
+                    count=effect.borrower[2],
+                    reason=effect.why,
                 )
             elif isinstance(effect, machine.RoundRequested):
                 self._arm(0, self.renew_streams, effect.rearms)
@@ -478,20 +504,21 @@ class LeaderProcess:
 
     def _gone(self, cause: int, why: str, state: str) -> None:
         assert state in LEADER_MOVES[self.state], f"no move of a leader from {self.state} to {state}"
-        seq = self.system.note("leader.ended", cause, self.node, self.group, self.number, why)
+        seq = self.system.rows.leader_ended(
+            cause, cluster=self.node, subscription=self.group, count=self.number, reason=why
+        )
         self.state = state
         for name, one in self.leader.streams.items():
             if one.owner is not None:
-                self.system.note(
-                    "assignment.changed",
+                self.system.rows.assignment_changed(
                     seq,
-                    self.node,
-                    self.group,
-                    one.owner[0],
-                    name,
-                    one.owner[2],
-                    NULL if one.position == END else one.position,
-                    FREE,
-                    self.number,
+                    cluster=self.node,
+                    subscription=self.group,
+                    client=one.owner[0],
+                    topic=name,
+                    count=one.owner[2],
+                    entry=NULL if one.position == END else one.position,
+                    reason=FREE,
+                    ledger=self.number,
                 )
         self.elector.forget(self.group, self.number)

@@ -9,9 +9,10 @@ node: `send_to_leader` casts it to the borrower's own node, which casts it to it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.protocols.emqx.cluster_state import ClusterState
+from simulator.protocols.emqx.events import AboutSent
 from simulator.protocols.emqx.protocol import END, Address, Flight, Message
 from simulator.trace.registry import NULL
 
@@ -51,12 +52,13 @@ class Network:
         system = self.system
         number = self.count
         self.count += 1
-        seq = self._note("protocol.sent", cause, source, target.node, number, message)
+        rows, about = system.rows, self._about(source, target.node, number, message)
+        seq = rows.protocol_sent(cause, about=about, size_bytes=NULL)
         order = self._order_for(message)
         delay_us, copies = self._delay_us(source, target.node, number), 1
         if order is not None and order.fate == "delay":
             delay_us = None if delay_us is None else delay_us + order.by_us
-            seq = self._note("protocol.delayed", seq, source, target.node, number, message, order.by_us)
+            seq = rows.protocol_delayed(seq, about=about, duration_us=order.by_us)
         lost = (
             "command"
             if order is not None and order.fate == "lose"
@@ -65,7 +67,7 @@ class Network:
             else self._lost(source, target.node, number)
         )
         if lost is not None:
-            self._note("protocol.lost", seq, source, target.node, number, message, lost)
+            rows.protocol_lost(seq, about=about, detail=lost)
             return
         link = system.links.get((source, target.node))
         if (order is not None and order.fate == "duplicate") or (
@@ -73,7 +75,7 @@ class Network:
             and system.chance(f"duplicate/{source}/{target.node}", number, link.duplication_millionths)
         ):
             copies = 2
-            seq = self._note("protocol.duplicated", seq, source, target.node, number, message)
+            seq = rows.protocol_duplicated(seq, about=about, size_bytes=NULL)
         later_us = order.by_us if order is not None and order.fate == "duplicate" else delay_us
         for copy in range(copies):
             self._put(
@@ -130,59 +132,34 @@ class Network:
         system, target = self.system, flight.target
         self.flights.pop(flight.number, None)
         link = system.links.get((flight.source, target.node))
-        seq = flight.seq
-        if link is not None and not link.up:
-            self._note(
-                "protocol.lost",
-                seq,
-                flight.source,
-                target.node,
-                flight.number >> 1,
-                flight.message,
-                "link-cut",
-            )
-            return
-        if not system.nodes[target.node].up:
-            self._note(
-                "protocol.lost",
-                seq,
-                flight.source,
-                target.node,
-                flight.number >> 1,
-                flight.message,
-                "node-down",
-            )
-            return
-        if link is not None:
-            seq = self._note(
-                "protocol.arrived", seq, target.node, flight.source, flight.number >> 1, flight.message
-            )
-        if not self.processes.deliver(flight, seq):
-            self._note(
-                "protocol.lost",
-                seq,
-                flight.source,
-                target.node,
-                flight.number >> 1,
-                flight.message,
-                "no-such-process",
-            )
+        rows, seq, number, message = system.rows, flight.seq, flight.number >> 1, flight.message
+        lost = (
+            "link-cut"
+            if link is not None and not link.up
+            else "node-down"
+            if not system.nodes[target.node].up
+            else None
+        )
+        if lost is None:
+            if link is not None:
+                about = self._about(target.node, flight.source, number, message)
+                seq = rows.protocol_arrived(seq, about=about, size_bytes=NULL)
+            if self.processes.deliver(flight, seq):
+                return
+            lost = "no-such-process"
+        rows.protocol_lost(seq, about=self._about(flight.source, target.node, number, message), detail=lost)
 
-    def _note(
-        self, event: str, cause: int, node: str, peer: str, number: int, message: Message, extra: Any = NULL
-    ) -> int:
+    def _about(self, node: str, peer: str, number: int, message: Message) -> AboutSent:
+        """The columns of a row about a message, at `node`."""
+        name = self.system.name
         report = message.progress[0] if len(message.progress) == 1 else None
-        position = NULL if report is None or report.position == END else report.position
-        return self.system.note(
-            event,
-            cause,
-            node,
-            peer,
-            message.group,
-            message.borrower[0],
-            message.stream,
+        return (
+            name(node),
+            name(peer),
+            name(message.group),
+            name(message.borrower[0]),
+            name(message.stream),
             number,
-            message.kind,
-            position,
-            extra,
+            name(message.kind),
+            NULL if report is None or report.position == END else report.position,
         )

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from simulator.kernel.distributions import Sampler, interval_sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.cluster_state import ClusterState
-from simulator.protocols.emqx.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 PUBLISHER_RANK = 1
 RUNNING, PAUSED = "running", "paused"
-_PUBLISHED, _STORED = CODE["message.published"], CODE["message.stored"]
 
 
 class Publisher:
@@ -100,17 +98,13 @@ class Publisher:
         self.published += 1
         topic = spec.topic if spec.topics == 1 else f"{spec.topic}/{number % spec.topics}"
         client = number % (spec.clients or system.storage.shards)
-        seq = system.emit(
-            (
-                _PUBLISHED,
-                system.now_us,
-                cause,
-                NULL,
-                system.name(topic),
-                self.index,
-                number,
-                client,
-                spec.size_bytes,
-            )
+        seq = system.rows.message_published(
+            cause,
+            cluster=NULL,
+            topic=system.name(topic),
+            producer=self.index,
+            sequence_id=number,
+            key=client,
+            size_bytes=spec.size_bytes,
         )
         system.keep(client % system.storage.shards, topic, self.index, number, spec.qos, spec.size_bytes, seq)

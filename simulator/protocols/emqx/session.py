@@ -17,11 +17,10 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.agent import Agent
 from simulator.protocols.emqx.cluster_state import ClusterState, in_turn, next_generations
-from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
 from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
 from simulator.protocols.emqx.storage import Reading
-from simulator.trace.registry import NULL
+from simulator.trace.registry import NULL, About
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.scenario.model import SessionSpec
@@ -106,7 +105,6 @@ SESSION_RANK = 4
 STEPS_AT_ONCE = 1_000
 """Fetches, deliveries and acknowledgements of one event, which take some milliseconds."""
 OFFLINE, ONLINE = "offline", "online"
-_DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledged"]
 
 
 class Session:
@@ -198,7 +196,9 @@ class Session:
         known = bool(self.subscriptions)
         self.node, self.state = node, ONLINE
         self.life += 1
-        seq = self.system.note("session.connected", cause, node, self.name, "resumed" if known else "new")
+        seq = self.system.rows.session_connected(
+            cause, cluster=node, client=self.name, reason="resumed" if known else "new"
+        )
         resume(self, seq)
         for number, subscription in self.subscriptions.items():
             if subscription.group is not None:
@@ -234,7 +234,7 @@ class Session:
         self.in_flight.clear()
         self.ready.clear()
         self.busy_until_us = None
-        seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
+        seq = self.system.rows.session_disconnected(cause, cluster=self.node, client=self.name, reason=why)
         if not self.spec.durable and why != "taken-over":  # kept in memory only
             forget(self)
         if self.spec.reconnect_us is not None and why not in ("closed", "taken-over"):
@@ -277,7 +277,7 @@ class Session:
         number = self.subscription_count
         self.subscription_count += 1
         self.subscriptions[number] = subscription
-        seq = self._note_subscription("session.subscribed", cause, number, subscription)
+        seq = self._note_subscription(False, cause, number, subscription)
         if subscription.group is not None:
             self.agent.borrow(number, subscription, seq)
         else:
@@ -288,7 +288,7 @@ class Session:
     def unsubscribe(self, number: int, cause: int) -> None:
         """Unsubscribe the client; its borrower stays until all is acknowledged or it times out."""
         subscription = self.subscriptions.pop(number)
-        seq = self._note_subscription("session.unsubscribed", cause, number, subscription)
+        seq = self._note_subscription(True, cause, number, subscription)
         for reading in list(self.readings.values()):
             if reading.subscription == number:
                 reading.released = True
@@ -300,9 +300,17 @@ class Session:
         else:
             self.agent.unsubscribe(number, seq)
 
-    def _note_subscription(self, event: str, cause: int, number: int, subscription: Subscription) -> int:
-        group = self.system.group_name(subscription)
-        return self.system.note(event, cause, self.node, group, self.name, number, subscription.text)
+    def _note_subscription(self, ends: bool, cause: int, number: int, subscription: Subscription) -> int:
+        rows = self.system.rows
+        write = rows.session_unsubscribed if ends else rows.session_subscribed
+        return write(
+            cause,
+            cluster=self.node,
+            subscription=self.system.group_name(subscription),
+            client=self.name,
+            count=number,
+            detail=subscription.text,
+        )
 
     # --- streams
 
@@ -375,7 +383,9 @@ class Session:
             self.system.figures.deliver(reading.group, self.name, reading.stream, offset)
         dup = offset < reading.sent  # update_dup and process_batch of emqx_persistent_session_ds
         reading.sent = max(reading.sent, offset + 1)
-        seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(dup), stored_seq)
+        seq = self.system.rows.message_delivered(
+            reading.chunk_seq, about=self._about(reading, offset), count=int(dup), evidence_seq=stored_seq
+        )
         if self._quality(reading, offset) > 0:
             reading.heavy -= 1
             reading.unacked[offset] = None
@@ -421,17 +431,16 @@ class Session:
 
     def note_chunk(self, reading: Reading, cause: int, first: int, last: int, why: str) -> None:
         borrower = NULL if reading.borrower is None else reading.borrower[2]
-        reading.chunk_seq = self.system.note(
-            "chunk.fetched",
+        reading.chunk_seq = self.system.rows.chunk_fetched(
             cause,
-            self.node,
-            reading.group,
-            self.name,
-            reading.stream,
-            borrower,
-            first,
-            last,
-            why,
+            cluster=self.node,
+            subscription=reading.group,
+            client=self.name,
+            topic=reading.stream,
+            count=borrower,
+            entry=first,
+            to_entry=last,
+            reason=why,
         )
 
     def _acknowledge(self) -> bool:
@@ -462,7 +471,9 @@ class Session:
         del reading.unacked[offset]
         if reading.group is not None:
             self.system.figures.acknowledge(reading.group, reading.stream, offset)
-        seq = self._emit(_ACKNOWLEDGED, reading, offset, delivered_seq, self.system.individual)
+        seq = self.system.rows.message_acknowledged(
+            delivered_seq, about=self._about(reading, offset), reason=self.system.individual
+        )
         if not reading.blocked:
             self._chunk_done(reading, seq)
 
@@ -501,15 +512,14 @@ class Session:
         if reading.borrower is None:
             return
         position = NULL if reading.position == END else reading.position
-        seq = self.system.note(
-            "progress.told",
+        seq = self.system.rows.progress_told(
             cause,
-            self.node,
-            reading.group,
-            self.name,
-            reading.stream,
-            reading.borrower[2],
-            position,
+            cluster=self.node,
+            subscription=reading.group,
+            client=self.name,
+            topic=reading.stream,
+            count=reading.borrower[2],
+            entry=position,
         )
         if not reading.forgotten:
             self.agent.report(
@@ -540,25 +550,19 @@ class Session:
                 reading.forgotten = reading.forgotten or forget
                 self.let_go(reading)
 
-    def _emit(self, code: int, reading: Reading, offset: int, cause: int, *rest: int) -> int:
+    def _about(self, reading: Reading, offset: int) -> About:
         system = self.system
         stream = system.storage.streams[reading.stream]
         message = stream.messages[offset]
         group = NULL if reading.group is None else system.name(reading.group)
-        return system.emit(
-            (
-                code,
-                system.now_us,
-                cause,
-                system.name(self.node),
-                system.name(reading.stream),
-                group,
-                self.index,
-                system.messages.publisher[message],
-                system.messages.number[message],
-                stream.rank.generation,
-                offset,
-                NULL,
-                *rest,
-            )
+        return (
+            system.name(self.node),
+            system.name(reading.stream),
+            group,
+            self.index,
+            system.messages.publisher[message],
+            system.messages.number[message],
+            stream.rank.generation,
+            offset,
+            NULL,
         )

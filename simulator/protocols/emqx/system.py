@@ -105,7 +105,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Emqx:
             trace.intern(name)
     system = Emqx(scenario, seed, trace)
     system.handlers = _HANDLERS
-    seq = system.note("run.started", NULL, scenario.name)
+    seq = system.rows.run_started(NULL, detail=scenario.name)
     for (source, target), spec in sorted(scenario.links.items()):
         link = NodeLink(
             source,

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from pyroaring import BitMap
 
-from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-
-
-_REGISTERED = CODE["message.registered"]
 
 
 class AcknowledgementFilter:
@@ -74,35 +70,25 @@ class AcknowledgementFilter:
         if not acked:
             return False
         before, seq, subscription = cursor.mark_delete, NULL, self.subscription
-        topic, (ledger, entry) = self.topic, self.topic.log.position(index)
+        topic, at = self.topic, self.topic.log.position(index)
         for bit, peer in sorted(acked.items()):
             producer, sequence_id = (
                 runtime.messages.producer[record + bit],
                 runtime.messages.sequence_id[record + bit],
             )
-            where = (producer, sequence_id, ledger, entry, NULL if count == 1 else bit)
-            seq = runtime.note(
-                "message.filtered",
+            seq = runtime.rows.message_filtered(
                 cause,
-                topic.cluster.number,
-                peer,
-                topic.number,
-                subscription.number,
-                *where,
-                self.reported[peer].seq,
+                cluster=topic.cluster.number,
+                peer=peer,
+                topic=topic.number,
+                subscription=subscription.number,
+                producer=producer,
+                sequence_id=sequence_id,
+                at=at,
+                batch_index=NULL if count == 1 else bit,
+                evidence_seq=self.reported[peer].seq,
             )
-            seq = runtime.emit(
-                (
-                    _REGISTERED,
-                    runtime.now_us,
-                    seq,
-                    topic.cluster.number,
-                    topic.number,
-                    subscription.number,
-                    NULL,
-                    *where,
-                )
-            )
+            seq = subscription.note_registered(index, record + bit, NULL if count == 1 else bit, seq)
             if count > 1:
                 cursor.acknowledge_batch(index, bit, count)
         self.filtered += len(acked)
@@ -292,16 +278,15 @@ class AcknowledgementSender:
         if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.sent or self.arrived.get(peer), known):
             return False
         size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
-        seq = runtime.note(
-            "acknowledgements.sent",
+        seq = runtime.rows.acknowledgements_sent(
             cause,
-            topic.cluster.number,
-            peer,
-            topic.number,
-            self.subscription.number,
-            *topic.log.position(cursor.mark_delete),
-            cursor.deleted_count,
-            size_bytes,
+            cluster=topic.cluster.number,
+            peer=peer,
+            topic=topic.number,
+            subscription=self.subscription.number,
+            at=topic.log.position(cursor.mark_delete),
+            count=cursor.deleted_count,
+            size_bytes=size_bytes,
         )
         self.requests += 1
         due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
@@ -332,14 +317,13 @@ class AcknowledgementSender:
         peer, number, state, known, seq = argument
         line = self.lines.get(peer)
         if line is None or line.number != number or not self._holds(peer, line):
-            self.runtime.note(
-                "acknowledgements.lost",
+            self.runtime.rows.acknowledgements_lost(
                 seq,
-                self.topic.cluster.number,
-                peer,
-                self.topic.number,
-                self.subscription.number,
-                seq,
+                cluster=self.topic.cluster.number,
+                peer=peer,
+                topic=self.topic.number,
+                subscription=self.subscription.number,
+                evidence_seq=seq,
             )
             if line is not None and line.number == number:
                 del self.lines[peer]
@@ -420,15 +404,14 @@ def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: K
         subscription = topic.add_subscription(
             name, sender.type, topic.log.first_kept - 1, False, "acknowledgement-sync", cause
         )
-    seq = topic.runtime.note(
-        "acknowledgements.applied",
+    seq = topic.runtime.rows.acknowledgements_applied(
         cause,
-        topic.cluster.number,
-        peer.number,
-        topic.number,
-        subscription.number,
-        *sender.topic.log.position(known.mark_delete),
-        len(known.deleted),
-        cause,
+        cluster=topic.cluster.number,
+        peer=peer.number,
+        topic=topic.number,
+        subscription=subscription.number,
+        to=sender.topic.log.position(known.mark_delete),
+        count=len(known.deleted),
+        evidence_seq=cause,
     )
     subscription.filter.receive(peer.name, state._replace(seq=seq))

@@ -1,1105 +1,950 @@
 """The events of Pulsar, by subject, and the words and numbers of its markers."""
 
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
-from simulator.trace.registry import MESSAGE_AT, MESSAGE_OF, EventType, Vocabulary, WordTable
-from simulator.trace.shared_events import SHARED_EVENTS
+from typing import Annotated
 
-# --- events of clusters, topics and ledgers
+from simulator.trace.registry import (
+    About,
+    At,
+    Name,
+    NameNumber,
+    To,
+    Vocabulary,
+    WordTable,
+    control,
+    data,
+    events_of,
+)
+from simulator.trace.shared_events import SHARED_EVENTS, SharedRows
+
+AboutMarker = Annotated[
+    tuple[NameNumber, NameNumber, NameNumber, int, NameNumber, int, NameNumber, int, int],
+    "cluster peer topic marker reason snapshot subscription ledger entry",
+]
+"""The columns of a row about a marker."""
+
+AboutPassed = Annotated[
+    tuple[NameNumber, NameNumber, NameNumber, NameNumber, int, int, int, int],
+    "cluster topic subscription producer sequence_id ledger entry batch_index",
+]
+"""The columns of a row about a message that no consumer of the subscription acknowledges any more."""
 
 
-TOPICS: tuple[EventType, ...] = (
-    EventType(
+class PulsarRows(SharedRows):
+    """Writers of the rows of Pulsar."""
+
+    __slots__ = ()
+
+    # --- events of clusters, topics and ledgers
+
+    @control(
         3,
-        "cluster.crashed",
-        ("cluster",),
-        "control",
-        (
-            "all brokers of the cluster died; unflushed state is gone, and with the fault host what was on "
-            "the wire from them"
-        ),
-    ),
-    EventType(
-        4,
-        "cluster.restarted",
-        ("cluster",),
-        "control",
-        "the cluster restarted from what it had persisted",
-    ),
-    EventType(
-        5,
-        "cluster.lost",
-        ("cluster",),
-        "control",
-        "the cluster and its data are lost permanently",
-    ),
-    EventType(
-        9,
-        "setting.changed",
-        ("cluster", "reason", "detail"),
-        "control",
-        "a broker setting changed; reason is its name, detail the value",
-    ),
-    EventType(
-        10,
-        "topic.loaded",
-        ("cluster", "topic"),
-        "control",
-        "a broker loaded the topic; a new ledger is open",
-    ),
-    EventType(
-        11,
-        "topic.unloaded",
-        ("cluster", "topic", "reason"),
-        "control",
-        "the topic left its broker (unload, crash, migration, deleted)",
-    ),
-    EventType(
+        "all brokers of the cluster died; unflushed state is gone, and with the fault host what was on the "
+        "wire from them",
+    )
+    def cluster_crashed(self, cause: int, *, cluster: Name) -> int: ...
+
+    @control(4, "the cluster restarted from what it had persisted")
+    def cluster_restarted(self, cause: int, *, cluster: Name) -> int: ...
+
+    @control(5, "the cluster and its data are lost permanently")
+    def cluster_lost(self, cause: int, *, cluster: Name) -> int: ...
+
+    @control(9, "a broker setting changed; reason is its name, detail the value")
+    def setting_changed(self, cause: int, *, cluster: Name, reason: Name, detail: Name) -> int: ...
+
+    @control(10, "a broker loaded the topic; a new ledger is open")
+    def topic_loaded(self, cause: int, *, cluster: Name, topic: Name) -> int: ...
+
+    @control(11, "the topic left its broker (unload, crash, migration, deleted)")
+    def topic_unloaded(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(
         176,
-        "topic.quota-exceeded",
-        ("cluster", "topic", "reason", "detail", "size_bytes", "duration_us"),
-        "control",
-        (
-            "the check found a backlog quota exceeded; reason is its type, detail its policy, size_bytes the "
-            "backlog, duration_us the age of its oldest message, where it is known"
-        ),
-    ),
-    EventType(
+        "the check found a backlog quota exceeded; reason is its type, detail its policy, size_bytes the "
+        "backlog, duration_us the age of its oldest message, where it is known",
+    )
+    def topic_quota_exceeded(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        topic: Name,
+        reason: Name,
+        detail: Name,
+        size_bytes: int,
+        duration_us: int | None,
+    ) -> int: ...
+
+    @control(
         177,
-        "producer.blocked",
-        ("cluster", "topic", "client", "reason"),
-        "control",
         "the broker closed or refused a producer, because a backlog quota is exceeded; reason is its policy",
-    ),
-    EventType(
-        178,
-        "producer.unblocked",
-        ("cluster", "topic", "client"),
-        "control",
-        "the broker accepts the producer again: the backlog quota is no longer exceeded",
-    ),
-    EventType(
-        12,
-        "ledger.opened",
-        ("cluster", "topic", "ledger"),
-        "control",
-        "a ledger was opened for appends",
-    ),
-    EventType(
-        13,
-        "ledger.closed",
-        ("cluster", "topic", "ledger", "count"),
-        "control",
-        "a ledger was closed with count entries",
-    ),
-    EventType(
-        14,
-        "ledger.trimmed",
-        ("cluster", "topic", "ledger", "count"),
-        "control",
-        "a ledger of count entries was deleted",
-    ),
-    EventType(
-        80,
-        "topic.assigned",
-        ("cluster", "topic", "broker"),
-        "control",
-        "the broker that serves the topic from this load on; only where brokers are declared",
-    ),
-)
+    )
+    def producer_blocked(
+        self, cause: int, *, cluster: Name, topic: Name, client: Name, reason: Name
+    ) -> int: ...
 
+    @control(178, "the broker accepts the producer again: the backlog quota is no longer exceeded")
+    def producer_unblocked(self, cause: int, *, cluster: Name, topic: Name, client: Name) -> int: ...
 
-# --- events of messages that only Pulsar's brokers and clients write
+    @control(12, "a ledger was opened for appends")
+    def ledger_opened(self, cause: int, *, cluster: Name, topic: Name, ledger: int) -> int: ...
 
+    @control(13, "a ledger was closed with count entries")
+    def ledger_closed(self, cause: int, *, cluster: Name, topic: Name, ledger: int, count: int) -> int: ...
 
-MESSAGES: tuple[EventType, ...] = (
-    EventType(
-        16,
-        "message.resent",
-        ("cluster", "topic", "producer", "sequence_id", "count"),
-        "data",
-        "the producer sent it again, count-th time",
-    ),
-    EventType(
-        18,
-        "message.deduplicated",
-        ("cluster", "peer", "topic", "producer", "sequence_id"),
-        "data",
-        "the broker took it for a repeat and did not store it",
-    ),
-    EventType(
-        19,
-        "message.receipted",
-        ("cluster", "topic", "producer", "sequence_id"),
-        "data",
-        "acknowledged to the producer: it is stored",
-    ),
-    EventType(
-        20,
-        "message.send-failed",
-        ("cluster", "topic", "producer", "sequence_id", "reason"),
-        "data",
-        "the producer gave up",
-    ),
-    EventType(
-        21,
-        "message.replicated",
-        ("cluster", "peer", "topic", "producer", "sequence_id", "ledger", "entry", "batch_index"),
-        "data",
-        "left cluster for peer on the replicator's connection",
-    ),
-    EventType(
+    @control(14, "a ledger of count entries was deleted")
+    def ledger_trimmed(self, cause: int, *, cluster: Name, topic: Name, ledger: int, count: int) -> int: ...
+
+    @control(80, "the broker that serves the topic from this load on; only where brokers are declared")
+    def topic_assigned(self, cause: int, *, cluster: Name, topic: Name, broker: Name) -> int: ...
+
+    # --- events of messages that only Pulsar's brokers and clients write
+
+    @data(16, "the producer sent it again, count-th time")
+    def message_resent(
+        self,
+        cause: int,
+        *,
+        cluster: NameNumber,
+        topic: NameNumber,
+        producer: NameNumber,
+        sequence_id: int,
+        count: int,
+    ) -> int: ...
+
+    @data(18, "the broker took it for a repeat and did not store it")
+    def message_deduplicated(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, producer: Name, sequence_id: int
+    ) -> int: ...
+
+    @data(19, "acknowledged to the producer: it is stored")
+    def message_receipted(
+        self, cause: int, *, cluster: NameNumber, topic: NameNumber, producer: NameNumber, sequence_id: int
+    ) -> int: ...
+
+    @data(20, "the producer gave up")
+    def message_send_failed(
+        self, cause: int, *, cluster: Name, topic: Name, producer: Name, sequence_id: int, reason: Name
+    ) -> int: ...
+
+    @data(21, "left cluster for peer on the replicator's connection")
+    def message_replicated(
+        self,
+        cause: int,
+        *,
+        cluster: NameNumber,
+        peer: NameNumber,
+        topic: NameNumber,
+        producer: NameNumber,
+        sequence_id: int,
+        at: At,
+        batch_index: int,
+    ) -> int: ...
+
+    @data(
         22,
-        "message.not-replicated",
-        ("cluster", "peer", "topic", "producer", "sequence_id", "reason"),
-        "data",
-        (
-            "never sent, or not again if it is on the wire: replicate_to, expired, evicted (backlog-quota), "
-            "or an operator's command (cleared, skipped, expire-messages)"
-        ),
-    ),
-    EventType(
-        25,
-        "message.negatively-acknowledged",
-        MESSAGE_OF,
-        "data",
-        "the application called negative ack",
-    ),
-    EventType(
-        26,
-        "message.held",
-        (*MESSAGE_OF, "duration_us"),
-        "control",
-        "the application keeps it unacknowledged for duration_us (null: until released)",
-    ),
-    EventType(
+        "never sent, or not again if it is on the wire: replicate_to, expired, evicted (backlog-quota), or "
+        "an operator's command (cleared, skipped, expire-messages)",
+    )
+    def message_not_replicated(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        producer: Name,
+        sequence_id: int,
+        reason: Name,
+    ) -> int: ...
+
+    @data(25, "the application called negative ack")
+    def message_negatively_acknowledged(self, cause: int, *, about: About) -> int: ...
+
+    @control(26, "the application keeps it unacknowledged for duration_us (null: until released)")
+    def message_held(self, cause: int, *, about: About, duration_us: int) -> int: ...
+
+    @data(
         27,
-        "message.registered",
-        MESSAGE_OF,
-        "data",
-        (
-            "the broker's cursor took the ack; cause_seq is the acknowledgement, or the "
-            "message.filtered or message.listed in its place (then client is null)"
-        ),
-    ),
-    EventType(
-        28,
-        "message.expired",
-        ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index"),
-        "data",
-        "TTL passed and the cursor moved over it",
-    ),
-    EventType(
-        29,
-        "message.skipped",
-        (
-            "cluster",
-            "topic",
-            "subscription",
-            "producer",
-            "sequence_id",
-            "ledger",
-            "entry",
-            "batch_index",
-            "reason",
-        ),
-        "data",
-        "a person's skip, clear or reset moved the cursor over it",
-    ),
-    EventType(
-        175,
-        "message.evicted",
-        ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index"),
-        "data",
-        "a backlog quota moved the cursor over it",
-    ),
-    EventType(
-        30,
-        "message.removed",
-        MESSAGE_AT,
-        "data",
-        "its ledger was deleted",
-    ),
-    EventType(
+        "the broker's cursor took the ack; cause_seq is the acknowledgement, or the message.filtered or "
+        "message.listed in its place (then client is null)",
+    )
+    def message_registered(self, cause: int, *, about: About) -> int: ...
+
+    @data(28, "TTL passed and the cursor moved over it")
+    def message_expired(
+        self,
+        cause: int,
+        *,
+        about: AboutPassed,
+    ) -> int: ...
+
+    @data(29, "a person's skip, clear or reset moved the cursor over it")
+    def message_skipped(
+        self,
+        cause: int,
+        *,
+        about: AboutPassed,
+        reason: Name,
+    ) -> int: ...
+
+    @data(175, "a backlog quota moved the cursor over it")
+    def message_evicted(
+        self,
+        cause: int,
+        *,
+        about: AboutPassed,
+    ) -> int: ...
+
+    @data(30, "its ledger was deleted")
+    def message_removed(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        topic: Name,
+        producer: Name,
+        sequence_id: int,
+        at: At,
+        batch_index: int,
+    ) -> int: ...
+
+    @data(
         174,
-        "message.dropped",
-        (*MESSAGE_OF, "peer", "to_ledger", "to_entry"),
-        "data",
-        (
-            "the client dropped it without ack: its position is not above to_ledger:to_entry, the client's "
-            "last cumulative ack, which it gave in peer"
-        ),
-    ),
-    EventType(
+        "the client dropped it without ack: its position is not above to_ledger:to_entry, the client's "
+        "last cumulative ack, which it gave in peer",
+    )
+    def message_dropped(self, cause: int, *, about: About, peer: Name, to: To) -> int: ...
+
+    @data(
         81,
-        "message.dispatched",
-        (*MESSAGE_OF, "size_bytes", "duration_us"),
-        "data",
-        (
-            "left the topic's declared broker for the client; the broker was busy with the entry for "
-            "duration_us until now and sent size_bytes, both given on the entry's first row, else 0"
-        ),
-    ),
-)
+        "left the topic's declared broker for the client; the broker was busy with the entry for "
+        "duration_us until now and sent size_bytes, both given on the entry's first row, else 0",
+    )
+    def message_dispatched(self, cause: int, *, about: About, size_bytes: int, duration_us: int) -> int: ...
 
+    # --- events of subscriptions, cursors, consumers and the sync of acknowledged state
 
-# --- events of subscriptions, cursors, consumers and the sync of acknowledged state
-
-
-PASSED_OVER = (
-    *("cluster", "peer", "topic", "subscription"),
-    *("producer", "sequence_id", "ledger", "entry", "batch_index", "evidence_seq"),
-)
-"""The columns of a message that a cluster acknowledges itself because a peer reported it as acknowledged."""
-
-SUBSCRIPTIONS: tuple[EventType, ...] = (
-    EventType(
+    @control(
         56,
-        "subscription.created",
-        ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"),
-        "control",
-        (
-            "cursor opened with this mark-delete (reason: consumer, update, command, acknowledgement-sync, "
-            "migration); count 1 when replicated"
-        ),
-    ),
-    EventType(
-        57,
-        "subscription.deleted",
-        ("cluster", "topic", "subscription"),
-        "control",
-        "the subscription is gone in this cluster",
-    ),
-    EventType(
-        58,
-        "subscription.replication-switched",
-        ("cluster", "topic", "subscription", "count"),
-        "control",
-        "replicated state switched on (1) or off (0)",
-    ),
-    EventType(
+        "cursor opened with this mark-delete (reason: consumer, update, command, acknowledgement-sync, "
+        "migration); count 1 when replicated",
+    )
+    def subscription_created(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        topic: Name,
+        subscription: Name,
+        at: At,
+        reason: Name,
+        count: int,
+    ) -> int: ...
+
+    @control(57, "the subscription is gone in this cluster")
+    def subscription_deleted(self, cause: int, *, cluster: Name, topic: Name, subscription: Name) -> int: ...
+
+    @control(58, "replicated state switched on (1) or off (0)")
+    def subscription_replication_switched(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, count: int
+    ) -> int: ...
+
+    @control(
         59,
-        "cursor.moved",
-        ("cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "reason"),
-        "control",
-        (
-            "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, "
-            "ahead-of-last, rollover, trim)"
-        ),
-    ),
-    EventType(
-        60,
-        "cursor.persisted",
-        ("cluster", "topic", "subscription", "ledger", "entry", "count"),
-        "data",
-        "mark-delete and count individually deleted entries would now survive a crash",
-    ),
-    EventType(
-        61,
-        "cursor.recovered",
-        ("cluster", "topic", "subscription", "ledger", "entry", "count"),
-        "control",
-        "reopened with the persisted mark-delete and count individually deleted entries",
-    ),
-    EventType(
-        62,
-        "consumer.connected",
-        ("cluster", "topic", "subscription", "client"),
-        "control",
-        "a consumer subscribed",
-    ),
-    EventType(
-        63,
-        "consumer.disconnected",
-        ("cluster", "topic", "subscription", "client", "reason"),
-        "control",
-        "a consumer left (closed, killed, crash, unload)",
-    ),
-    EventType(
-        64,
-        "consumer.activated",
-        ("cluster", "topic", "subscription", "client"),
-        "control",
-        "became the active consumer of an Exclusive or Failover subscription",
-    ),
-    EventType(
-        65,
-        "consumer.blocked",
-        ("cluster", "topic", "subscription", "client", "count"),
-        "control",
-        "dispatch stopped at count unacknowledged messages (client null: the whole subscription)",
-    ),
-    EventType(
-        66,
-        "consumer.unblocked",
-        ("cluster", "topic", "subscription", "client", "count"),
-        "control",
-        "dispatch continues",
-    ),
-    EventType(
+        "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, "
+        "ahead-of-last, rollover, trim)",
+    )
+    def cursor_moved(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        topic: Name,
+        subscription: Name,
+        at: At,
+        to: To,
+        reason: Name,
+    ) -> int: ...
+
+    @data(60, "mark-delete and count individually deleted entries would now survive a crash")
+    def cursor_persisted(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, at: At, count: int
+    ) -> int: ...
+
+    @control(61, "reopened with the persisted mark-delete and count individually deleted entries")
+    def cursor_recovered(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, at: At, count: int
+    ) -> int: ...
+
+    @control(62, "a consumer subscribed")
+    def consumer_connected(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, client: Name
+    ) -> int: ...
+
+    @control(63, "a consumer left (closed, killed, crash, unload)")
+    def consumer_disconnected(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, client: Name, reason: Name
+    ) -> int: ...
+
+    @control(64, "became the active consumer of an Exclusive or Failover subscription")
+    def consumer_activated(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, client: Name
+    ) -> int: ...
+
+    @control(65, "dispatch stopped at count unacknowledged messages (client null: the whole subscription)")
+    def consumer_blocked(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, client: Name, count: int
+    ) -> int: ...
+
+    @control(66, "dispatch continues")
+    def consumer_unblocked(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, client: Name, count: int
+    ) -> int: ...
+
+    @control(
         76,
-        "acknowledgements.sent",
-        ("cluster", "peer", "topic", "subscription", "ledger", "entry", "count", "size_bytes"),
-        "control",
-        (
-            "the subscription's whole acknowledged state left cluster for peer: mark-delete, and count "
-            "individually deleted entries"
-        ),
-    ),
-    EventType(
+        "the subscription's whole acknowledged state left cluster for peer: mark-delete, and count "
+        "individually deleted entries",
+    )
+    def acknowledgements_sent(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        at: At,
+        count: int,
+        size_bytes: int,
+    ) -> int: ...
+
+    @control(
         77,
-        "acknowledgements.applied",
-        ("cluster", "peer", "topic", "subscription", "to_ledger", "to_entry", "count", "evidence_seq"),
-        "control",
-        (
-            "cluster holds peer's state from now on: peer's mark-delete, and count individually deleted "
-            "entries; evidence_seq is acknowledgements.sent"
-        ),
-    ),
-    EventType(
-        78,
-        "acknowledgements.lost",
-        ("cluster", "peer", "topic", "subscription", "evidence_seq"),
-        "control",
-        "the state did not arrive; evidence_seq is acknowledgements.sent",
-    ),
-    EventType(
+        "cluster holds peer's state from now on: peer's mark-delete, and count individually deleted "
+        "entries; evidence_seq is acknowledgements.sent",
+    )
+    def acknowledgements_applied(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        to: To,
+        count: int,
+        evidence_seq: int,
+    ) -> int: ...
+
+    @control(78, "the state did not arrive; evidence_seq is acknowledgements.sent")
+    def acknowledgements_lost(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, subscription: Name, evidence_seq: int
+    ) -> int: ...
+
+    @data(
         179,
-        "message.listed",
-        PASSED_OVER,
-        "data",
-        (
-            "individually deleted because peer's Update lists it, under a rule of one's own; evidence_seq is "
-            "update.written; a message.registered row without client follows"
-        ),
-    ),
-    EventType(
+        "individually deleted because peer's Update lists it, under a rule of one's own; evidence_seq is "
+        "update.written; a message.registered row without client follows",
+    )
+    def message_listed(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        producer: Name,
+        sequence_id: int,
+        at: At,
+        batch_index: int,
+        evidence_seq: int,
+    ) -> int: ...
+
+    @data(
         79,
-        "message.filtered",
-        PASSED_OVER,
-        "data",
-        (
-            "not dispatched: acknowledged according to the state of peer; evidence_seq is "
-            "acknowledgements.applied; a "
-            "message.registered row without client follows"
-        ),
-    ),
-)
+        "not dispatched: acknowledged according to the state of peer; evidence_seq is "
+        "acknowledgements.applied; a message.registered row without client follows",
+    )
+    def message_filtered(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        producer: Name,
+        sequence_id: int,
+        at: At,
+        batch_index: int,
+        evidence_seq: int,
+    ) -> int: ...
 
+    # --- events of markers, snapshot controllers, snapshots and updates (PIP-33)
 
-# --- events of markers, snapshot controllers, snapshots and updates (PIP-33)
-
-
-_MARKER = ("cluster", "peer", "topic", "marker", "reason", "snapshot", "subscription", "ledger", "entry")
-
-SNAPSHOTS: tuple[EventType, ...] = (
-    EventType(
+    @control(
         31,
-        "marker.written",
-        (*_MARKER, "size_bytes"),
-        "control",
-        (
-            "a marker was appended where it was made; reason is its type; peer is the only addressee, null "
-            "for everyone"
-        ),
-    ),
-    EventType(
-        32,
-        "marker.sent",
-        _MARKER,
-        "control",
-        "left cluster for peer",
-    ),
-    EventType(
-        33,
-        "marker.stored",
-        (*_MARKER, "size_bytes"),
-        "control",
-        "appended in cluster, replicated from peer",
-    ),
-    EventType(
-        34,
-        "marker.handled",
-        _MARKER,
-        "control",
-        "read by the replicator cluster -> peer and given to the controller",
-    ),
-    EventType(
-        35,
-        "marker.filtered",
-        _MARKER,
-        "data",
-        "read by the dispatcher of subscription, acknowledged by the broker, never delivered",
-    ),
-    EventType(
-        36,
-        "marker.lost",
-        _MARKER,
-        "control",
-        "was on the wire from cluster to peer when the connection broke",
-    ),
-    EventType(
-        37,
-        "marker.delayed",
-        (*_MARKER, "duration_us"),
-        "control",
-        "a command delayed it on the wire",
-    ),
-    EventType(
-        38,
-        "marker.dropped",
-        _MARKER,
-        "control",
-        "a command removed it on the wire",
-    ),
-    EventType(
-        39,
-        "controller.started",
-        ("cluster", "topic", "reason"),
-        "control",
-        "the snapshot controller runs (reason: subscription, forced)",
-    ),
-    EventType(
-        40,
-        "controller.stopped",
-        ("cluster", "topic", "reason"),
-        "control",
-        "the snapshot controller was closed",
-    ),
-    EventType(
-        173,
-        "controller.tick-failed",
-        ("cluster", "topic"),
-        "control",
-        "its first tick ended with an exception instead of a request (option firstSnapshotTickFails)",
-    ),
-    EventType(
-        41,
-        "snapshot.requested",
-        ("cluster", "topic", "snapshot", "count"),
-        "control",
-        "a snapshot round was asked for; count is the round, 1 or 2",
-    ),
-    EventType(
-        42,
-        "snapshot.refused",
-        ("cluster", "topic", "reason"),
-        "control",
-        "a tick asked for nothing (reason: pending, no-new-data, replicator-disconnected)",
-    ),
-    EventType(
+        "a marker was appended where it was made; reason is its type; peer is the only addressee, null for "
+        "everyone",
+    )
+    def marker_written(self, cause: int, *, about: AboutMarker, size_bytes: int) -> int: ...
+
+    @control(32, "left cluster for peer")
+    def marker_sent(self, cause: int, *, about: AboutMarker) -> int: ...
+
+    @control(33, "appended in cluster, replicated from peer")
+    def marker_stored(self, cause: int, *, about: AboutMarker, size_bytes: int) -> int: ...
+
+    @control(34, "read by the replicator cluster -> peer and given to the controller")
+    def marker_handled(self, cause: int, *, about: AboutMarker) -> int: ...
+
+    @data(35, "read by the dispatcher of subscription, acknowledged by the broker, never delivered")
+    def marker_filtered(self, cause: int, *, about: AboutMarker) -> int: ...
+
+    @control(36, "was on the wire from cluster to peer when the connection broke")
+    def marker_lost(self, cause: int, *, about: AboutMarker) -> int: ...
+
+    @control(37, "a command delayed it on the wire")
+    def marker_delayed(self, cause: int, *, about: AboutMarker, duration_us: int) -> int: ...
+
+    @control(38, "a command removed it on the wire")
+    def marker_dropped(self, cause: int, *, about: AboutMarker) -> int: ...
+
+    @control(39, "the snapshot controller runs (reason: subscription, forced)")
+    def controller_started(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(40, "the snapshot controller was closed")
+    def controller_stopped(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(
+        173, "its first tick ended with an exception instead of a request (option firstSnapshotTickFails)"
+    )
+    def controller_tick_failed(self, cause: int, *, cluster: Name, topic: Name) -> int: ...
+
+    @control(41, "a snapshot round was asked for; count is the round, 1 or 2")
+    def snapshot_requested(
+        self, cause: int, *, cluster: Name, topic: Name, snapshot: int, count: int
+    ) -> int: ...
+
+    @control(42, "a tick asked for nothing (reason: pending, no-new-data, replicator-disconnected)")
+    def snapshot_refused(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(
         43,
-        "snapshot.answered",
-        ("cluster", "peer", "topic", "snapshot", "count", "ledger", "entry", "to_ledger", "to_entry"),
-        "control",
-        (
-            "peer's answer of round count counted at cluster: position of the response here, position "
-            "reported there"
-        ),
-    ),
-    EventType(
-        44,
-        "snapshot.answer-ignored",
-        ("cluster", "peer", "topic", "reason"),
-        "control",
-        "an answer to a snapshot that is not pending",
-    ),
-    EventType(
+        "peer's answer of round count counted at cluster: position of the response here, position reported "
+        "there",
+    )
+    def snapshot_answered(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        snapshot: int,
+        count: int,
+        at: At,
+        to: To,
+    ) -> int: ...
+
+    @control(44, "an answer to a snapshot that is not pending")
+    def snapshot_answer_ignored(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, reason: Name
+    ) -> int: ...
+
+    @control(
         45,
-        "snapshot.completed",
-        ("cluster", "topic", "snapshot", "ledger", "entry", "duration_us", "reason"),
-        "control",
-        (
-            "the snapshot is usable: local_message_id; reason is full or partial; its snapshot.position rows "
-            "follow"
-        ),
-    ),
-    EventType(
-        46,
-        "snapshot.position",
-        ("cluster", "peer", "topic", "snapshot", "to_ledger", "to_entry"),
-        "control",
-        "peer's position in the snapshot just completed",
-    ),
-    EventType(
-        47,
-        "snapshot.timed-out",
-        ("cluster", "topic", "snapshot"),
-        "control",
-        "swept after replicatedSubscriptionsSnapshotTimeoutSeconds",
-    ),
-    EventType(
-        48,
-        "snapshot.abandoned",
-        ("cluster", "topic", "snapshot", "reason"),
-        "control",
-        "pending when its controller closed (unload, crash)",
-    ),
-    EventType(
-        49,
-        "snapshot.cached",
-        ("cluster", "topic", "subscription", "snapshot", "ledger", "entry"),
-        "control",
-        "the dispatcher read its marker; the subscription's cache holds it",
-    ),
-    EventType(
-        50,
-        "snapshot.evicted",
-        ("cluster", "topic", "subscription", "snapshot", "reason"),
-        "control",
-        "left the cache unused (reason: cache-rule, cursor-reset, unloaded, passed, switched-off)",
-    ),
-    EventType(
-        51,
-        "snapshot.used",
-        ("cluster", "topic", "subscription", "snapshot", "ledger", "entry"),
-        "control",
-        "taken from the cache as newest at or below the mark-delete; an Update is written",
-    ),
-    EventType(
-        52,
-        "update.written",
-        ("cluster", "topic", "subscription", "snapshot", "marker", "ledger", "entry"),
-        "control",
-        "an Update marker was appended; its update.position rows follow",
-    ),
-    EventType(
-        53,
-        "update.position",
-        ("cluster", "peer", "topic", "subscription", "snapshot", "marker", "to_ledger", "to_entry"),
-        "control",
-        "the position that the Update names for peer",
-    ),
-    EventType(
-        54,
-        "update.applied",
-        ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "evidence_seq"),
-        "control",
-        "cluster acked cumulatively up to the position in peer's Update; evidence_seq is update.written",
-    ),
-    EventType(
-        55,
-        "update.refused",
-        ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "reason"),
-        "control",
-        "cluster did not move (reason: behind-mark-delete, equal, beyond-last-entry, not-addressed)",
-    ),
-)
+        "the snapshot is usable: local_message_id; reason is full or partial; its snapshot.position rows "
+        "follow",
+    )
+    def snapshot_completed(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        topic: Name,
+        snapshot: int,
+        at: At,
+        duration_us: int,
+        reason: Name,
+    ) -> int: ...
 
+    @control(46, "peer's position in the snapshot just completed")
+    def snapshot_position(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, snapshot: int, to: To
+    ) -> int: ...
 
-# --- events of replicators and failovers
+    @control(47, "swept after replicatedSubscriptionsSnapshotTimeoutSeconds")
+    def snapshot_timed_out(self, cause: int, *, cluster: Name, topic: Name, snapshot: int) -> int: ...
 
+    @control(48, "pending when its controller closed (unload, crash)")
+    def snapshot_abandoned(
+        self, cause: int, *, cluster: Name, topic: Name, snapshot: int, reason: Name
+    ) -> int: ...
 
-REPLICATION: tuple[EventType, ...] = (
-    EventType(
-        68,
-        "replicator.created",
-        ("cluster", "peer", "topic", "ledger", "entry"),
-        "control",
-        "its cursor opened with this mark-delete",
-    ),
-    EventType(
-        69,
-        "replicator.removed",
-        ("cluster", "peer", "topic"),
-        "control",
-        "replication to peer was taken off the list; the cursor is gone",
-    ),
-    EventType(
-        70,
-        "replicator.started",
-        ("cluster", "peer", "topic"),
-        "control",
-        "connected; reads from its mark-delete",
-    ),
-    EventType(
-        71,
-        "replicator.disconnected",
-        ("cluster", "peer", "topic", "reason"),
-        "control",
-        "its connection broke",
-    ),
-    EventType(
-        72,
-        "replicator.rewound",
-        ("cluster", "peer", "topic", "ledger", "entry"),
-        "control",
-        "reads again after this position",
-    ),
-    EventType(
+    @control(49, "the dispatcher read its marker; the subscription's cache holds it")
+    def snapshot_cached(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, snapshot: int, at: At
+    ) -> int: ...
+
+    @control(50, "left the cache unused (reason: cache-rule, cursor-reset, unloaded, passed, switched-off)")
+    def snapshot_evicted(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, snapshot: int, reason: Name
+    ) -> int: ...
+
+    @control(51, "taken from the cache as newest at or below the mark-delete; an Update is written")
+    def snapshot_used(
+        self, cause: int, *, cluster: Name, topic: Name, subscription: Name, snapshot: int, at: At
+    ) -> int: ...
+
+    @control(52, "an Update marker was appended; its update.position rows follow")
+    def update_written(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        topic: Name,
+        subscription: Name,
+        snapshot: int | None,
+        marker: int,
+        at: At,
+    ) -> int: ...
+
+    @control(53, "the position that the Update names for peer")
+    def update_position(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        snapshot: int | None,
+        marker: int,
+        to: To,
+    ) -> int: ...
+
+    @control(
+        54, "cluster acked cumulatively up to the position in peer's Update; evidence_seq is update.written"
+    )
+    def update_applied(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        marker: int,
+        to: To,
+        evidence_seq: int,
+    ) -> int: ...
+
+    @control(55, "cluster did not move (reason: behind-mark-delete, equal, beyond-last-entry, not-addressed)")
+    def update_refused(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        marker: int,
+        to: To,
+        reason: Name,
+    ) -> int: ...
+
+    # --- events of replicators and failovers
+
+    @control(68, "its cursor opened with this mark-delete")
+    def replicator_created(self, cause: int, *, cluster: Name, peer: Name, topic: Name, at: At) -> int: ...
+
+    @control(69, "replication to peer was taken off the list; the cursor is gone")
+    def replicator_removed(self, cause: int, *, cluster: Name, peer: Name, topic: Name) -> int: ...
+
+    @control(70, "connected; reads from its mark-delete")
+    def replicator_started(self, cause: int, *, cluster: Name, peer: Name, topic: Name) -> int: ...
+
+    @control(71, "its connection broke")
+    def replicator_disconnected(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, reason: Name
+    ) -> int: ...
+
+    @control(72, "reads again after this position")
+    def replicator_rewound(self, cause: int, *, cluster: Name, peer: Name, topic: Name, at: At) -> int: ...
+
+    @control(
         73,
-        "failover.started",
-        ("cluster", "peer", "subscription", "reason"),
-        "control",
-        (
-            "subscription moves from cluster to peer (reason: crash, planned, drained, auto, migration, "
-            "roll-back, blue-green); the window opens"
-        ),
-    ),
-    EventType(
-        74,
-        "failover.finished",
-        ("cluster", "peer", "subscription"),
-        "control",
-        "its consumers have subscribed at peer",
-    ),
-    EventType(
+        "subscription moves from cluster to peer (reason: crash, planned, drained, auto, migration, "
+        "roll-back, blue-green); the window opens",
+    )
+    def failover_started(
+        self, cause: int, *, cluster: Name, peer: Name, subscription: Name, reason: Name
+    ) -> int: ...
+
+    @control(74, "its consumers have subscribed at peer")
+    def failover_finished(self, cause: int, *, cluster: Name, peer: Name, subscription: Name) -> int: ...
+
+    @control(
         88,
-        "replicator.start-refused",
-        ("cluster", "peer", "topic", "count", "duration_us", "reason", "detail"),
-        "control",
-        (
-            "the start check or a reconnection was refused; count starts failed so far, the next is tried "
-            "after duration_us (none: not again); reason: different-partitions, no-remote-topic, conflict, "
-            "not-created, of reconnections topic-not-found, remote-partitioned, no-partitioned-topic, and "
-            "before PIP-433 also no-such-partition, auto-creation-not-allowed"
-        ),
-    ),
-    EventType(
+        "the start check or a reconnection was refused; count starts failed so far, the next is tried "
+        "after duration_us (none: not again); reason: different-partitions, no-remote-topic, conflict, "
+        "not-created, of reconnections topic-not-found, remote-partitioned, no-partitioned-topic, and "
+        "before PIP-433 also no-such-partition, auto-creation-not-allowed",
+    )
+    def replicator_start_refused(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        count: int,
+        duration_us: int | None,
+        reason: Name,
+        detail: Name,
+    ) -> int: ...
+
+    @control(
         89,
-        "replicator.stopped",
-        ("cluster", "peer", "topic", "ledger", "entry", "duration_us", "reason", "detail"),
-        "control",
-        (
-            "connected, but it is blocked at this entry until it reconnects (reason: schema; "
-            "duration: how long the entry has been pending)"
-        ),
-    ),
-)
+        "connected, but it is blocked at this entry until it reconnects (reason: schema; duration: how "
+        "long the entry has been pending)",
+    )
+    def replicator_stopped(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        at: At,
+        duration_us: int,
+        reason: Name,
+        detail: Name,
+    ) -> int: ...
 
+    # --- events of tenants, lookup and migration
 
-# --- events of tenants, lookup and migration
+    @control(114, "the LookupService sends the tenant's clients to cluster from now on, no longer to peer")
+    def tenant_mapped(self, cause: int, *, tenant: Name, cluster: Name, peer: Name) -> int: ...
 
-
-MIGRATION: tuple[EventType, ...] = (
-    EventType(
-        114,
-        "tenant.mapped",
-        ("tenant", "cluster", "peer"),
-        "control",
-        "the LookupService sends the tenant's clients to cluster from now on, no longer to peer",
-    ),
-    EventType(
+    @control(
         115,
-        "lookup.answered",
-        ("cluster", "topic", "client", "reason"),
-        "control",
-        (
-            "the LookupService answered: the client's topic is in cluster (reason: partition-metadata, "
-            "schema, lookup)"
-        ),
-    ),
-    EventType(
-        116,
-        "lookup.failed",
-        ("topic", "client", "reason", "count"),
-        "control",
-        ("the client's count-th request in a row failed (reason: service-down, cluster-down, no-topic)"),
-    ),
-    EventType(
-        117,
-        "lookup.stopped",
-        (),
-        "control",
-        "the LookupService answers no request; existing connections stay",
-    ),
-    EventType(
-        118,
-        "lookup.started",
-        (),
-        "control",
-        "the LookupService answers again",
-    ),
-    EventType(
-        119,
-        "producer.connected",
-        ("cluster", "topic", "client"),
-        "control",
-        "a producer that looked up or was redirected connected",
-    ),
-    EventType(
-        120,
-        "producer.disconnected",
-        ("cluster", "topic", "client", "reason"),
-        "control",
-        "a producer that looks up lost its broker, or left",
-    ),
-    EventType(
-        121,
-        "client.redirected",
-        ("cluster", "peer", "topic", "client"),
-        "control",
-        "cluster's broker sent the client on to peer: the topic is migrated (PIP-188)",
-    ),
-    EventType(
-        122,
-        "migration.started",
-        ("tenant", "cluster", "peer", "reason"),
-        "control",
-        "the tenant's move from cluster to peer was begun; reason is the strategy",
-    ),
-    EventType(
-        123,
-        "migration.step-began",
-        ("tenant", "cluster", "peer", "reason", "count"),
-        "control",
-        "step reason began, or went on, in its count-th attempt",
-    ),
-    EventType(
-        124,
-        "migration.step-finished",
-        ("tenant", "cluster", "peer", "reason", "duration_us"),
-        "control",
-        "step reason is complete, duration_us after it began first",
-    ),
-    EventType(
-        125,
-        "migration.step-failed",
-        ("tenant", "cluster", "peer", "reason", "detail"),
-        "control",
-        "step reason is blocked; detail gives the reason and its progress",
-    ),
-    EventType(
-        126,
-        "migration.step-undone",
-        ("tenant", "cluster", "peer", "reason"),
-        "control",
-        "what step reason did is taken back",
-    ),
-    EventType(
+        "the LookupService answered: the client's topic is in cluster (reason: partition-metadata, schema, "
+        "lookup)",
+    )
+    def lookup_answered(
+        self, cause: int, *, cluster: Name, topic: Name, client: Name, reason: Name
+    ) -> int: ...
+
+    @control(
+        116, "the client's count-th request in a row failed (reason: service-down, cluster-down, no-topic)"
+    )
+    def lookup_failed(self, cause: int, *, topic: Name, client: Name, reason: Name, count: int) -> int: ...
+
+    @control(117, "the LookupService answers no request; existing connections stay")
+    def lookup_stopped(self, cause: int) -> int: ...
+
+    @control(118, "the LookupService answers again")
+    def lookup_started(self, cause: int) -> int: ...
+
+    @control(119, "a producer that looked up or was redirected connected")
+    def producer_connected(self, cause: int, *, cluster: Name, topic: Name, client: Name) -> int: ...
+
+    @control(120, "a producer that looks up lost its broker, or left")
+    def producer_disconnected(
+        self, cause: int, *, cluster: Name, topic: Name, client: Name, reason: Name
+    ) -> int: ...
+
+    @control(121, "cluster's broker sent the client on to peer: the topic is migrated (PIP-188)")
+    def client_redirected(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, client: Name
+    ) -> int: ...
+
+    @control(122, "the tenant's move from cluster to peer was begun; reason is the strategy")
+    def migration_started(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name
+    ) -> int: ...
+
+    @control(123, "step reason began, or went on, in its count-th attempt")
+    def migration_step_began(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name, count: int
+    ) -> int: ...
+
+    @control(124, "step reason is complete, duration_us after it began first")
+    def migration_step_finished(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name, duration_us: int
+    ) -> int: ...
+
+    @control(125, "step reason is blocked; detail gives the reason and its progress")
+    def migration_step_failed(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name, detail: Name
+    ) -> int: ...
+
+    @control(126, "what step reason did is taken back")
+    def migration_step_undone(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name
+    ) -> int: ...
+
+    @control(
         127,
-        "migration.changed",
-        ("tenant", "cluster", "peer", "reason"),
-        "control",
-        (
-            "reason: pause, resume, roll-back, undo of the current step, or forced: an "
-            "operator deletes what is still needed"
-        ),
-    ),
-    EventType(
-        128,
-        "migration.ended",
-        ("tenant", "cluster", "peer", "reason"),
-        "control",
-        "nothing more to do (reason: finished, rolled-back)",
-    ),
-    EventType(
-        129,
-        "resource.created",
-        ("tenant", "cluster", "peer", "topic", "subscription", "reason", "detail"),
-        "control",
-        "made in cluster by a migration, as peer has it; reason is its kind, detail its name",
-    ),
-    EventType(
-        130,
-        "resource.deleted",
-        ("tenant", "cluster", "topic", "subscription", "reason", "detail"),
-        "control",
-        "deleted in cluster by a migration; reason is its kind, detail its name",
-    ),
-    EventType(
-        131,
-        "cluster.migration-marked",
-        ("cluster", "peer", "detail", "count"),
-        "control",
-        "cluster, or only the namespace detail, is marked migrated to peer (count 1) or not (0): PIP-188",
-    ),
-    EventType(
-        132,
-        "topic.migrated",
-        ("cluster", "peer", "topic"),
-        "control",
-        "cluster's broker sends its clients on to peer as their subscriptions are drained",
-    ),
-)
+        "reason: pause, resume, roll-back, undo of the current step, or forced: an operator deletes what "
+        "is still needed",
+    )
+    def migration_changed(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name
+    ) -> int: ...
 
+    @control(128, "nothing more to do (reason: finished, rolled-back)")
+    def migration_ended(
+        self, cause: int, *, tenant: Name, cluster: Name, peer: Name, reason: Name
+    ) -> int: ...
 
-# --- events of shadow topics (PIP-180) and of the ledgers they share with their source
+    @control(129, "made in cluster by a migration, as peer has it; reason is its kind, detail its name")
+    def resource_created(
+        self,
+        cause: int,
+        *,
+        tenant: Name,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        subscription: Name,
+        reason: Name,
+        detail: Name,
+    ) -> int: ...
 
+    @control(130, "deleted in cluster by a migration; reason is its kind, detail its name")
+    def resource_deleted(
+        self,
+        cause: int,
+        *,
+        tenant: Name,
+        cluster: Name,
+        topic: Name,
+        subscription: Name,
+        reason: Name,
+        detail: Name,
+    ) -> int: ...
 
-SHADOWS: tuple[EventType, ...] = (
-    EventType(
-        94,
-        "shadow.created",
-        ("cluster", "topic", "reason"),
-        "control",
-        "a shadow topic is there; reason is its source: the topic whose ledgers it reads",
-    ),
-    EventType(
-        95,
-        "shadow.load-failed",
-        ("cluster", "topic", "reason"),
-        "control",
-        "no broker can open the shadow topic: its source (reason) is not there",
-    ),
-    EventType(
-        96,
-        "shadow.deleted",
-        ("cluster", "topic"),
-        "control",
-        "the shadow topic is gone, with its subscriptions",
-    ),
-    EventType(
-        97,
-        "shadow.topics-set",
-        ("cluster", "topic", "count", "detail"),
-        "control",
-        "the topic's list of shadow topics has count names now: detail",
-    ),
-    EventType(
+    @control(
+        131, "cluster, or only the namespace detail, is marked migrated to peer (count 1) or not (0): PIP-188"
+    )
+    def cluster_migration_marked(
+        self, cause: int, *, cluster: Name, peer: Name, detail: Name, count: int
+    ) -> int: ...
+
+    @control(132, "cluster's broker sends its clients on to peer as their subscriptions are drained")
+    def topic_migrated(self, cause: int, *, cluster: Name, peer: Name, topic: Name) -> int: ...
+
+    # --- events of shadow topics (PIP-180) and of the ledgers they share with their source
+
+    @control(94, "a shadow topic is there; reason is its source: the topic whose ledgers it reads")
+    def shadow_created(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(95, "no broker can open the shadow topic: its source (reason) is not there")
+    def shadow_load_failed(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(96, "the shadow topic is gone, with its subscriptions")
+    def shadow_deleted(self, cause: int, *, cluster: Name, topic: Name) -> int: ...
+
+    @control(97, "the topic's list of shadow topics has count names now: detail")
+    def shadow_topics_set(
+        self, cause: int, *, cluster: Name, topic: Name, count: int, detail: Name
+    ) -> int: ...
+
+    @control(
         98,
-        "shadow.replicator-created",
-        ("cluster", "topic", "reason", "ledger", "entry"),
-        "control",
-        (
-            "the source (reason) feeds the shadow from now on: its replicator's cursor opened with this "
-            "mark-delete"
-        ),
-    ),
-    EventType(
-        99,
-        "shadow.replicator-started",
-        ("cluster", "topic"),
-        "control",
-        "the replicator that feeds this shadow is connected to it",
-    ),
-    EventType(
+        "the source (reason) feeds the shadow from now on: its replicator's cursor opened with this "
+        "mark-delete",
+    )
+    def shadow_replicator_created(
+        self, cause: int, *, cluster: Name, topic: Name, reason: Name, at: At
+    ) -> int: ...
+
+    @control(99, "the replicator that feeds this shadow is connected to it")
+    def shadow_replicator_started(self, cause: int, *, cluster: Name, topic: Name) -> int: ...
+
+    @control(
         100,
-        "shadow.replicator-stopped",
-        ("cluster", "topic", "reason"),
-        "control",
-        (
-            "it is disconnected (reason: shadow-unload, shadow-crash: it reconnects; source-unload, "
-            "source-crash, removed, start-failed: it is gone, and its cursor too)"
-        ),
-    ),
-    EventType(
-        101,
-        "shadow.replicator-reset",
-        ("cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "count"),
-        "control",
-        "with a backlog of count entries its cursor was put to the end of the log (in the proposal only)",
-    ),
-    EventType(
-        102,
-        "shadow.entry-skipped",
-        ("cluster", "topic", "ledger", "entry", "reason"),
-        "data",
-        "this entry was not announced to the shadow topic (reason: expired)",
-    ),
-    EventType(
-        103,
-        "shadow.entry-refused",
-        ("cluster", "topic", "ledger", "entry", "reason"),
-        "control",
-        "the topic does not take messages that bring their own position (reason: not-a-shadow)",
-    ),
-    EventType(
-        104,
-        "shadow.ledgers-read",
-        ("cluster", "topic", "ledger", "count"),
-        "control",
-        "the shadow read its source's list of count ledgers; the last is open to it for reading",
-    ),
-    EventType(
-        105,
-        "shadow.watch-ignored",
-        ("cluster", "topic"),
-        "control",
-        "word of a change of that list which the shadow had read already",
-    ),
-    EventType(
+        "it is disconnected (reason: shadow-unload, shadow-crash: it reconnects; source-unload, "
+        "source-crash, removed, start-failed: it is gone, and its cursor too)",
+    )
+    def shadow_replicator_stopped(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(
+        101, "with a backlog of count entries its cursor was put to the end of the log (in the proposal only)"
+    )
+    def shadow_replicator_reset(
+        self, cause: int, *, cluster: Name, topic: Name, at: At, to: To, count: int
+    ) -> int: ...
+
+    @data(102, "this entry was not announced to the shadow topic (reason: expired)")
+    def shadow_entry_skipped(
+        self, cause: int, *, cluster: Name, topic: Name, at: At, reason: Name
+    ) -> int: ...
+
+    @control(103, "the topic does not take messages that bring their own position (reason: not-a-shadow)")
+    def shadow_entry_refused(
+        self, cause: int, *, cluster: Name, topic: Name, at: At, reason: Name
+    ) -> int: ...
+
+    @control(104, "the shadow read its source's list of count ledgers; the last is open to it for reading")
+    def shadow_ledgers_read(
+        self, cause: int, *, cluster: Name, topic: Name, ledger: int, count: int
+    ) -> int: ...
+
+    @control(105, "word of a change of that list which the shadow had read already")
+    def shadow_watch_ignored(self, cause: int, *, cluster: Name, topic: Name) -> int: ...
+
+    @data(
         106,
-        "shadow.added",
-        ("cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "reason"),
-        "data",
-        (
-            "this entry was announced and is the last confirmed one now; before that it was the "
-            "second position (reason: replicator, client)"
-        ),
-    ),
-    EventType(
-        107,
-        "shadow.add-queued",
-        ("cluster", "topic", "ledger", "entry"),
-        "data",
-        "an entry of a ledger that is not in the topic's list yet was announced: it waits for the list",
-    ),
-    EventType(
+        "this entry was announced and is the last confirmed one now; before that it was the second "
+        "position (reason: replicator, client)",
+    )
+    def shadow_added(
+        self, cause: int, *, cluster: Name, topic: Name, at: At, to: To, reason: Name
+    ) -> int: ...
+
+    @data(
+        107, "an entry of a ledger that is not in the topic's list yet was announced: it waits for the list"
+    )
+    def shadow_add_queued(self, cause: int, *, cluster: Name, topic: Name, at: At) -> int: ...
+
+    @control(
         108,
-        "shadow.confirmed",
-        ("cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "reason"),
-        "control",
-        (
-            "its last confirmed entry went from the first position to the second (reason: load, metadata, "
-            "refresh, terminated)"
-        ),
-    ),
-    EventType(
+        "its last confirmed entry went from the first position to the second (reason: load, metadata, "
+        "refresh, terminated)",
+    )
+    def shadow_confirmed(
+        self, cause: int, *, cluster: Name, topic: Name, at: At, to: To, reason: Name
+    ) -> int: ...
+
+    @data(
         109,
-        "message.lost",
-        (
-            "cluster",
-            "topic",
-            "subscription",
-            "producer",
-            "sequence_id",
-            "ledger",
-            "entry",
-            "batch_index",
-            "reason",
-        ),
-        "data",
-        (
-            "the source deleted its ledger before the shadow's subscription had acknowledged it (reason: "
-            "unread, unacknowledged)"
-        ),
-    ),
-    EventType(
-        110,
-        "entry.unreadable",
-        ("cluster", "topic", "ledger", "entry", "reason"),
-        "control",
-        "a cursor waits at this entry (reason: ledger-deleted, offload-driver)",
-    ),
-    EventType(
-        111,
-        "topic.terminated",
-        ("cluster", "topic", "ledger", "entry"),
-        "control",
-        "the topic takes no more messages; its last is this one",
-    ),
-    EventType(
-        112,
-        "ledger.offloaded",
-        ("cluster", "topic", "ledger", "count", "reason"),
-        "control",
-        "a ledger of count entries was copied to other storage; reason is the driver",
-    ),
-    EventType(
+        "the source deleted its ledger before the shadow's subscription had acknowledged it (reason: "
+        "unread, unacknowledged)",
+    )
+    def message_lost(
+        self,
+        cause: int,
+        *,
+        about: AboutPassed,
+        reason: Name,
+    ) -> int: ...
+
+    @control(110, "a cursor waits at this entry (reason: ledger-deleted, offload-driver)")
+    def entry_unreadable(self, cause: int, *, cluster: Name, topic: Name, at: At, reason: Name) -> int: ...
+
+    @control(111, "the topic takes no more messages; its last is this one")
+    def topic_terminated(self, cause: int, *, cluster: Name, topic: Name, at: At) -> int: ...
+
+    @control(112, "a ledger of count entries was copied to other storage; reason is the driver")
+    def ledger_offloaded(
+        self, cause: int, *, cluster: Name, topic: Name, ledger: int, count: int, reason: Name
+    ) -> int: ...
+
+    @control(
         113,
-        "ledger.deleted",
-        ("cluster", "topic", "ledger", "count", "reason"),
-        "control",
-        (
-            "the bookies hold this ledger no more, though the topic lists it; reason is who deleted it "
-            "(offloader, or a shadow's name)"
-        ),
-    ),
-)
+        "the bookies hold this ledger no more, though the topic lists it; reason is who deleted it "
+        "(offloader, or a shadow's name)",
+    )
+    def ledger_deleted(
+        self, cause: int, *, cluster: Name, topic: Name, ledger: int, count: int, reason: Name
+    ) -> int: ...
 
+    # --- events of namespaces, policies, topic creation and schemas
 
-# --- events of namespaces, policies, topic creation and schemas
+    @control(82, "the namespace exists in the cluster; detail is its name")
+    def namespace_created(self, cause: int, *, cluster: Name, detail: Name) -> int: ...
 
-
-CREATION: tuple[EventType, ...] = (
-    EventType(
-        82,
-        "namespace.created",
-        ("cluster", "detail"),
-        "control",
-        "the namespace exists in the cluster; detail is its name",
-    ),
-    EventType(
+    @control(
         83,
-        "policy.changed",
-        ("cluster", "topic", "reason", "detail"),
-        "control",
-        (
-            "a policy of a namespace (topic null) or a topic changed in the cluster; reason is its name, "
-            "detail whose and the value"
-        ),
-    ),
-    EventType(
+        "a policy of a namespace (topic null) or a topic changed in the cluster; reason is its name, "
+        "detail whose and the value",
+    )
+    def policy_changed(
+        self, cause: int, *, cluster: Name, topic: Name, reason: Name, detail: Name
+    ) -> int: ...
+
+    @control(
         84,
-        "topic.created",
-        ("cluster", "peer", "topic", "client", "count", "reason"),
-        "control",
-        (
-            "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, "
-            "client, replicator, reconnection (of a replicator), copied-request, "
-            "set-replication-clusters, migration; peer is the cluster that asked for it, or whose shape was "
-            "adopted"
-        ),
-    ),
-    EventType(
-        85,
-        "topic.creation-refused",
-        ("cluster", "peer", "topic", "client", "reason", "detail"),
-        "control",
-        "the cluster did not create it; peer or client had requested it, detail gives the reason",
-    ),
-    EventType(
+        "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, "
+        "client, replicator, reconnection (of a replicator), copied-request, set-replication-clusters, "
+        "migration; peer is the cluster that asked for it, or whose shape was adopted",
+    )
+    def topic_created(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, client: Name, count: int, reason: Name
+    ) -> int: ...
+
+    @control(85, "the cluster did not create it; peer or client had requested it, detail gives the reason")
+    def topic_creation_refused(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, client: Name, reason: Name, detail: Name
+    ) -> int: ...
+
+    @control(
         86,
-        "topic.partitions-changed",
-        ("cluster", "peer", "topic", "count", "reason"),
-        "control",
-        (
-            "the topic has count partitions in the cluster; reason: command, copied-request; peer is the "
-            "cluster that asked"
-        ),
-    ),
-    EventType(
+        "the topic has count partitions in the cluster; reason: command, copied-request; peer is the "
+        "cluster that asked",
+    )
+    def topic_partitions_changed(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, count: int, reason: Name
+    ) -> int: ...
+
+    @control(
         87,
-        "topic.deleted",
-        ("cluster", "topic", "reason"),
-        "control",
-        (
-            "the topic is gone in the cluster, with its subscriptions, replication cursors, entries and "
-            "schemas (reason: command, forced, kept-out, migration)"
-        ),
-    ),
-    EventType(
-        90,
-        "schema.used",
-        ("cluster", "topic", "producer", "sequence_id", "detail"),
-        "control",
-        "the producer's messages carry this schema from sequence_id on; detail null: none",
-    ),
-    EventType(
+        "the topic is gone in the cluster, with its subscriptions, replication cursors, entries and "
+        "schemas (reason: command, forced, kept-out, migration)",
+    )
+    def topic_deleted(self, cause: int, *, cluster: Name, topic: Name, reason: Name) -> int: ...
+
+    @control(90, "the producer's messages carry this schema from sequence_id on; detail null: none")
+    def schema_used(
+        self, cause: int, *, cluster: Name, topic: Name, producer: Name, sequence_id: int, detail: Name
+    ) -> int: ...
+
+    @control(
         91,
-        "schema.registered",
-        ("cluster", "peer", "topic", "client", "count", "reason", "detail"),
-        "control",
-        (
-            "the topic has a new schema, version count; reason is who registered it: producer, consumer, "
-            "replicator, command; detail names it"
-        ),
-    ),
-    EventType(
+        "the topic has a new schema, version count; reason is who registered it: producer, consumer, "
+        "replicator, command; detail names it",
+    )
+    def schema_registered(
+        self,
+        cause: int,
+        *,
+        cluster: Name,
+        peer: Name,
+        topic: Name,
+        client: Name,
+        count: int,
+        reason: Name,
+        detail: Name,
+    ) -> int: ...
+
+    @control(
         92,
-        "schema.refused",
-        ("cluster", "peer", "topic", "client", "reason", "detail"),
-        "control",
-        (
-            "a schema was not taken (reason: incompatible, not-allowed, none-given); peer or client had "
-            "offered it"
-        ),
-    ),
-    EventType(
-        93,
-        "schema.deleted",
-        ("cluster", "topic", "count"),
-        "control",
-        "a person deleted the topic's schemas, count versions",
-    ),
-)
+        "a schema was not taken (reason: incompatible, not-allowed, none-given); peer or client had "
+        "offered it",
+    )
+    def schema_refused(
+        self, cause: int, *, cluster: Name, peer: Name, topic: Name, client: Name, reason: Name, detail: Name
+    ) -> int: ...
+
+    @control(93, "a person deleted the topic's schemas, count versions")
+    def schema_deleted(self, cause: int, *, cluster: Name, topic: Name, count: int) -> int: ...
 
 
 # --- the events of Pulsar, by subject, and the words and numbers of its markers
 
 
-EVENTS: tuple[EventType, ...] = (
-    *TOPICS,
-    *MESSAGES,
-    *SNAPSHOTS,
-    *SUBSCRIPTIONS,
-    *REPLICATION,
-    *CREATION,
-    *SHADOWS,
-    *MIGRATION,
-)
-
+EVENTS = events_of(PulsarRows)
 VOCABULARY = Vocabulary((*SHARED_EVENTS, *EVENTS))
 CODE, BY_NAME = VOCABULARY.code, VOCABULARY.by_name
 """The events that a run of this protocol can write."""

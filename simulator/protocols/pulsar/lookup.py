@@ -68,13 +68,16 @@ class LookupService:
     def switch(self, tenant: str, cluster: str, cause: int) -> int:
         """Map the tenant's clients to another cluster from now on; returns the row's seq."""
         before, self.tenants[tenant] = self.tenants[tenant], cluster
-        self.moved_seq[tenant] = self.runtime.note("tenant.mapped", cause, tenant, cluster, before)
+        self.moved_seq[tenant] = self.runtime.rows.tenant_mapped(
+            cause, tenant=tenant, cluster=cluster, peer=before
+        )
         return self.moved_seq[tenant]
 
     def set_up(self, up: bool, cause: int) -> int:
         """Stop or start the service."""
         self.up = up
-        return self.runtime.note("lookup.started" if up else "lookup.stopped", cause)
+        rows = self.runtime.rows
+        return rows.lookup_started(cause) if up else rows.lookup_stopped(cause)
 
 
 # --- how one client queries the LookupService: partition metadata and schema once, then lookups
@@ -135,13 +138,19 @@ class Resolver:
         reason = service.refusal(self.base)
         if reason is not None:
             service.failed += 1
-            runtime.note("lookup.failed", cause, self.base, client.number, reason, client.retries + 1)
+            runtime.rows.lookup_failed(
+                cause, topic=self.base, client=client.number, reason=reason, count=client.retries + 1
+            )
             self._later(back_us, self.no_answer, (number,))
             return
         service.answered[requests[0]] += 1
         cause = max(cause, service.moved_seq[service.tenant_of(self.base)])
-        seq = runtime.note(
-            "lookup.answered", cause, service.cluster_of(self.base), self.base, client.number, requests[0]
+        seq = runtime.rows.lookup_answered(
+            cause,
+            cluster=service.cluster_of(self.base),
+            topic=self.base,
+            client=client.number,
+            reason=requests[0],
         )
         self._later(back_us, self.answered, (number, requests[1:], service.cluster_of(self.base), seq))
 
@@ -354,7 +363,9 @@ class Brokers:
 
     def _connected(self, topic: Topic, cause: int) -> None:
         self.located[topic.name] = topic.cluster.name
-        self.runtime.note("producer.connected", cause, topic.cluster.number, topic.number, self.number)
+        self.runtime.rows.producer_connected(
+            cause, cluster=topic.cluster.number, topic=topic.number, client=self.number
+        )
 
     def beyond(self, topic: Topic) -> Topic | None:
         """The topic in green to which a migrated topic redirects its producers, None while there is none.
@@ -369,8 +380,12 @@ class Brokers:
 
     def redirect(self, topic: Topic, there: Topic, cause: int) -> None:
         """The broker redirects: the topic is in another cluster."""
-        seq = self.runtime.note(
-            "client.redirected", cause, topic.cluster.number, there.cluster.number, topic.number, self.number
+        seq = self.runtime.rows.client_redirected(
+            cause,
+            cluster=topic.cluster.number,
+            peer=there.cluster.number,
+            topic=topic.number,
+            client=self.number,
         )
         self._connected(there, seq)
 
@@ -405,8 +420,8 @@ class Brokers:
         if self.resolver is None or self.located.get(topic.name) != topic.cluster.name:
             return
         del self.located[topic.name]
-        self.runtime.note(
-            "producer.disconnected", cause, topic.cluster.number, topic.number, self.number, reason
+        self.runtime.rows.producer_disconnected(
+            cause, cluster=topic.cluster.number, topic=topic.number, client=self.number, reason=reason
         )
         if self.producer.alive:
             self.not_found()
@@ -418,4 +433,6 @@ class Brokers:
         if self.resolver is not None:
             self.resolver.forget()
             for name, cluster in located.items():
-                self.runtime.note("producer.disconnected", cause, cluster, name, self.number, reason)
+                self.runtime.rows.producer_disconnected(
+                    cause, cluster=cluster, topic=name, client=self.number, reason=reason
+                )

@@ -13,6 +13,7 @@ from pyroaring import BitMap
 
 from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schemas import SchemaBook
+from simulator.protocols.pulsar.events import PulsarRows
 from simulator.protocols.pulsar.lookup import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.snapshots.controller import SnapshotNames
@@ -78,6 +79,8 @@ class Pulsar(System):
         "synchronised",
         "rule",
     )
+    writers = PulsarRows
+    rows: PulsarRows
     shared_types = (MessageTable, MarkerTable)
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:

@@ -37,7 +37,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
     blue_green = runtime.blue_green = BlueGreen(runtime)
     runtime.directory = directory_of(runtime)
     _intern_names(scenario, trace)
-    seq = runtime.note("run.started", NULL, scenario.name)
+    seq = runtime.rows.run_started(NULL, detail=scenario.name)
     for (source, target), spec in sorted(scenario.links.items()):
         sampler = Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}"))
         runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)

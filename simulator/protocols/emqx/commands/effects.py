@@ -184,7 +184,7 @@ def crash_node(system: Emqx, arguments: dict, begin: Begin) -> None:
     node = system.nodes[arguments["node"]]
     if not node.up:
         raise CommandError("not-up", f"{node.name} is down", "crash a node that is up")
-    seq = system.note("node.crashed", begin(), node.name)
+    seq = system.rows.node_crashed(begin(), cluster=node.name)
     for leader in [one for one in system.leaders.values() if one.alive and one.node == node.name]:
         leader.crash(seq, "node-crash")
     node.up = False
@@ -199,7 +199,7 @@ def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
     node = system.nodes[arguments["node"]]
     if not node.up:
         raise CommandError("not-up", f"{node.name} is down", "stop a node that is up")
-    seq = system.note("node.stopped", begin(), node.name)
+    seq = system.rows.node_stopped(begin(), cluster=node.name)
     if arguments.get("evacuate", False):
         for session in system.sessions.values():
             if session.online and session.node == node.name:
@@ -213,7 +213,7 @@ def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
     node = system.nodes[arguments["node"]]
     if node.up:
         raise CommandError("not-down", f"{node.name} is up", "crash or stop it first")
-    system.note("node.restarted", begin(), node.name)
+    system.rows.node_restarted(begin(), cluster=node.name)
     node.up = True
 
 
@@ -225,11 +225,15 @@ def close_generation(system: Emqx, arguments: dict, begin: Begin) -> None:
     cause = begin()
     closed = system.storage.next_generation(system.now_us)
     kept = sum(stream.kept for stream in closed)
-    seq = system.note("generation.opened", cause, system.storage.generation, kept)
+    seq = system.rows.generation_opened(cause, ledger=system.storage.generation, count=kept)
     for stream in closed:
         if stream.kept:
-            system.note(
-                "stream.closed", seq, stream.name, stream.rank.shard, stream.rank.generation, stream.length
+            system.rows.stream_closed(
+                seq,
+                topic=stream.name,
+                count=stream.rank.shard,
+                ledger=stream.rank.generation,
+                entry=stream.length,
             )
         system.wake(stream)
 
@@ -243,7 +247,7 @@ def add_shards(system: Emqx, arguments: dict, begin: Begin) -> None:
         )
     cause = begin()
     system.storage.shards += count
-    system.note("shards.added", cause, count, system.storage.shards)
+    system.rows.shards_added(cause, count=count, entry=system.storage.shards)
 
 
 def fail_store(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -253,10 +257,10 @@ def fail_store(system: Emqx, arguments: dict, begin: Begin) -> None:
         system.store.cut_until_us[arguments["node"]] = max(
             system.now_us + arguments["for_us"], system.store.cut_until_us.get(arguments["node"], 0)
         )
-        system.note("store.unreachable", seq, arguments["node"], arguments["for_us"])
+        system.rows.store_unreachable(seq, cluster=arguments["node"], duration_us=arguments["for_us"])
         return
     system.store.failing_until_us = system.now_us + arguments["for_us"]
-    system.note("store.failed", seq, arguments["for_us"])
+    system.rows.store_failed(seq, duration_us=arguments["for_us"])
 
 
 def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -268,7 +272,7 @@ def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
         )
     seq = begin()
     system.update_setting(name, value_us)
-    system.note("config.updated", seq, name, format_duration(value_us), value_us)
+    system.rows.config_updated(seq, reason=name, detail=format_duration(value_us), duration_us=value_us)
 
 
 # --- messages between processes, publishers
@@ -311,7 +315,7 @@ def pause_publisher(system: Emqx, arguments: dict, begin: Begin) -> None:
     publisher = system.publishers[arguments["publisher"]]
     if publisher.state != RUNNING:
         raise CommandError("already-paused", f"{publisher.name} is paused", "resume it first")
-    system.note("client.changed", begin(), None, publisher.name, PAUSED)
+    system.rows.client_changed(begin(), cluster=None, client=publisher.name, reason=PAUSED)
     publisher.pause()
 
 
@@ -320,7 +324,7 @@ def resume_publisher(system: Emqx, arguments: dict, begin: Begin) -> None:
     publisher = system.publishers[arguments["publisher"]]
     if publisher.state != PAUSED:
         raise CommandError("not-paused", f"{publisher.name} publishes", "pause it first")
-    system.note("client.changed", begin(), None, publisher.name, RUNNING)
+    system.rows.client_changed(begin(), cluster=None, client=publisher.name, reason=RUNNING)
     publisher.resume()
 
 

@@ -171,8 +171,9 @@ class Cluster:
         With the fault HOST what is in flight from them is lost, with PROCESS kernel and network deliver it.
         """
         delivered = fault == PROCESS
-        event = "cluster.lost" if state == LOST else "cluster.crashed"
-        seq = self.runtime.note(event, cause, self.number)
+        rows = self.runtime.rows
+        write = rows.cluster_lost if state == LOST else rows.cluster_crashed
+        seq = write(cause, cluster=self.number)
         if self.up:
             self.crashed_at_us = self.runtime.now_us
             for (source, _target), link in self.runtime.links.items():
@@ -195,7 +196,7 @@ class Cluster:
         """Restart from persisted state; every topic is loaded again."""
         self.state, self.proxy_up = UP, False
         self.creates_remotely = self.setting("createTopicToRemoteClusterForReplication")
-        seq = self.runtime.note("cluster.restarted", cause, self.number)
+        seq = self.runtime.rows.cluster_restarted(cause, cluster=self.number)
         for topic in self.topics.values():
             topic.load(seq)
         return seq

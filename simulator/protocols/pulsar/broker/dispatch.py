@@ -317,13 +317,12 @@ class SingleActiveDispatcher(Dispatcher):
             return
         self.active = chosen
         self.unacked = 0
-        seq = self.runtime.note(
-            "consumer.activated",
+        seq = self.runtime.rows.consumer_activated(
             cause,
-            self.topic.cluster.number,
-            self.topic.number,
-            self.subscription.number,
-            chosen.consumer.number,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.subscription.number,
+            client=chosen.consumer.number,
         )
         delay_ms = self.topic.cluster.setting("activeConsumerFailoverDelayTimeMillis", self.topic)
         if self.subscription.type != "Failover" or not delay_ms:
@@ -577,11 +576,11 @@ class SharedDispatcher(Dispatcher):
         limit = hot.unacked_per_consumer
         if limit and session.unacked >= limit and not session.blocked:
             session.blocked = True
-            self._note_block("consumer.blocked", session, session.unacked, cause)
+            self._note_block(True, session, session.unacked, cause)
         limit = hot.unacked_per_subscription
         if limit and self.unacked >= limit and not self.blocked:
             self.blocked = True
-            self._note_block("consumer.blocked", None, self.unacked, cause)
+            self._note_block(True, None, self.unacked, cause)
         return sent
 
     # --- redelivery
@@ -647,23 +646,23 @@ class SharedDispatcher(Dispatcher):
             if session.blocked and (session is asking or (session.unacked <= half and session in eased)):
                 session.blocked = False
                 lifted = True
-                self._note_block("consumer.unblocked", session, session.unacked, cause)
+                self._note_block(False, session, session.unacked, cause)
         if self.blocked and self.unacked < self.topic.hot.unacked_per_subscription // 2:
             self.blocked = False
             lifted = True
-            self._note_block("consumer.unblocked", None, self.unacked, cause)
+            self._note_block(False, None, self.unacked, cause)
         return lifted
 
-    def _note_block(self, event: str, session: Session | None, count: int, cause: int) -> None:
-        client = None if session is None else session.consumer.number
-        self.runtime.note(
-            event,
+    def _note_block(self, blocked: bool, session: Session | None, count: int, cause: int) -> None:
+        rows = self.runtime.rows
+        write = rows.consumer_blocked if blocked else rows.consumer_unblocked
+        write(
             cause,
-            self.topic.cluster.number,
-            self.topic.number,
-            self.subscription.number,
-            client,
-            count,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.subscription.number,
+            client=None if session is None else session.consumer.number,
+            count=count,
         )
 
 

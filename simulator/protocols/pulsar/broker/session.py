@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.kernel.named_tuples import new_tuple, reduce_tuple
-from simulator.protocols.pulsar.events import CODE
-from simulator.trace.registry import NULL
+from simulator.trace.registry import NULL, About
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker, Dispatch
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.client.deliveries import About
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 
@@ -54,9 +52,6 @@ def shadow_replicators(topic: Topic) -> list[ShadowReplicator]:
         for source in topic.cluster.topics.values()
         if topic.name in source.shadows.replicators
     ]
-
-
-_DISPATCHED = CODE["message.dispatched"]
 
 
 class ReceivedMessage(NamedTuple):
@@ -194,23 +189,9 @@ class Session:
             if remaining >> batch_index & 1:
                 message = first + batch_index
                 size_bytes, service_us = (0, 0) if arrived else (dispatch.size_bytes, dispatch.service_us)
-                seq = runtime.emit(
-                    (
-                        _DISPATCHED,
-                        runtime.now_us,
-                        cause,
-                        topic.cluster.number,
-                        topic.number,
-                        self.subscription.number,
-                        self.consumer.number,
-                        messages.producer[message],
-                        messages.sequence_id[message],
-                        ledger,
-                        entry,
-                        NULL if single else batch_index,
-                        size_bytes,
-                        service_us,
-                    )
+                about = self.about(index, message, NULL if single else batch_index)
+                seq = runtime.rows.message_dispatched(
+                    cause, about=about, size_bytes=size_bytes, duration_us=service_us
                 )
                 arrived.append(
                     ReceivedMessage(self, index, message, NULL if single else batch_index, redelivery, seq)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from simulator.log.cursors import Border, Cursor
 from simulator.protocols.pulsar.ack_sync import AcknowledgementFilter, sender_for
 from simulator.protocols.pulsar.broker.dispatch import dispatcher_for
-from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
 from simulator.protocols.pulsar.storage import retention
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.deliveries import Ack
     from simulator.protocols.pulsar.pulsar import Pulsar
 
-_REGISTERED = CODE["message.registered"]
 _SECOND_US = 1_000_000
 
 
@@ -82,13 +80,12 @@ class Subscription:
             self.topic.evaluate_controller(cause)
             return
         self.replicated = enabled
-        seq = self.runtime.note(
-            "subscription.replication-switched",
+        seq = self.runtime.rows.subscription_replication_switched(
             cause,
-            self.topic.cluster.number,
-            self.topic.number,
-            self.number,
-            int(enabled),
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.number,
+            count=int(enabled),
         )
         if enabled:
             self.snapshots.begin()
@@ -129,25 +126,23 @@ class Subscription:
         self.cursor.recover()
         if self.cursor.mark_delete != before:
             self.border.recover()
-        seq = self.runtime.note(
-            "cursor.recovered",
+        seq = self.runtime.rows.cursor_recovered(
             cause,
-            topic.cluster.number,
-            topic.number,
-            self.number,
-            *self.border.position(self.cursor.mark_delete),
-            self.cursor.deleted_count,
+            cluster=topic.cluster.number,
+            topic=topic.number,
+            subscription=self.number,
+            at=self.border.position(self.cursor.mark_delete),
+            count=self.cursor.deleted_count,
         )
         if self.cursor.mark_delete != before:
-            seq = self.runtime.note(
-                "cursor.moved",
+            seq = self.runtime.rows.cursor_moved(
                 seq,
-                topic.cluster.number,
-                topic.number,
-                self.number,
-                *stood,
-                *self.border.position(self.cursor.mark_delete),
-                "recovery",
+                cluster=topic.cluster.number,
+                topic=topic.number,
+                subscription=self.number,
+                at=stood,
+                to=self.border.position(self.cursor.mark_delete),
+                reason="recovery",
             )
         ahead, last = self.cursor.mark_delete, topic.log.length - 1
         if ahead > last:
@@ -161,7 +156,7 @@ class Subscription:
 
     def acknowledge(self, acks: list[Ack]) -> None:
         """Register individual acks: one group, one lookup."""
-        emit, now_us, cursor = self.runtime.emit, self.runtime.now_us, self.cursor
+        rows, cursor = self.runtime.rows, self.cursor
         before, seq = cursor.mark_delete, NULL
         acked, released = [ack[0] for ack in acks], []
         for index, batch_index, ack_seq, message, about in acks:
@@ -170,9 +165,19 @@ class Subscription:
                 released.append(index)
             elif self._acknowledge_in_batch(index, batch_index, message):
                 released.append(index)
-            seq = emit((_REGISTERED, now_us, ack_seq, *about))
+            seq = rows.message_registered(ack_seq, about=about)
         self.after_acknowledgement(before, "acknowledgement", seq)
         self.dispatcher.release(acked, released, seq)
+
+    def note_registered(self, index: int, message: int, batch_index: int, cause: int) -> int:
+        """Write the row of an ack that the broker makes itself, without a client."""
+        topic, messages = self.topic, self.runtime.messages
+        about = (
+            *(topic.cluster.number, topic.number, self.number, NULL),
+            *(messages.producer[message], messages.sequence_id[message]),
+            *(*topic.log.position(index), batch_index),
+        )
+        return self.runtime.rows.message_registered(cause, about=about)
 
     def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
         """Acknowledge one message of a batched entry; True when that removed the entry."""
@@ -186,18 +191,8 @@ class Subscription:
         A marker is never delivered.
         """
         topic = self.topic
-        seq = self.runtime.note(
-            "marker.filtered",
-            cause,
-            topic.cluster.number,
-            None,
-            topic.number,
-            marker.number,
-            marker.type,
-            marker.snapshot,
-            self.number,
-            *topic.log.position(index),
-        )
+        about = topic.about_marker(marker, None, index, self.name)
+        seq = self.runtime.rows.marker_filtered(cause, about=about)
         if marker.type == "snapshot":
             self.snapshots.read(marker, seq)
         before = self.cursor.mark_delete
@@ -228,18 +223,26 @@ class Subscription:
             record = topic.log.records[index]
             if record < 0 or cursor.is_acknowledged(index):
                 continue
-            count, place = messages.batch[record], topic.log.position(index)
+            count = messages.batch[record]
             remaining = cursor.batch_remaining(index, count)
             for bit in range(count):
                 if not remaining >> bit & 1:
                     continue
                 message = record + bit
-                about = (messages.producer[message], messages.sequence_id[message], *place)
-                where = (*about, NULL if count == 1 else bit)
-                here = (topic.cluster.number, topic.number, self.number)
-                row = (here[0], peer, *here[1:], *where, evidence_seq)
-                seq = runtime.note("message.listed", cause, *row)
-                seq = runtime.emit((_REGISTERED, runtime.now_us, seq, *here, NULL, *where))
+                batch_index = NULL if count == 1 else bit
+                seq = runtime.rows.message_listed(
+                    cause,
+                    cluster=topic.cluster.number,
+                    peer=peer,
+                    topic=topic.number,
+                    subscription=self.number,
+                    producer=messages.producer[message],
+                    sequence_id=messages.sequence_id[message],
+                    at=topic.log.position(index),
+                    batch_index=batch_index,
+                    evidence_seq=evidence_seq,
+                )
+                seq = self.note_registered(index, message, batch_index, seq)
                 if window is not None:
                     window.settled(message)
             cursor.acknowledge(index)
@@ -277,15 +280,14 @@ class Subscription:
 
     def note_moved(self, before: int, reason: str, cause: int) -> int:
         """The `cursor.moved` row from `before` to the present mark-delete."""
-        return self.runtime.note(
-            "cursor.moved",
+        return self.runtime.rows.cursor_moved(
             cause,
-            self.topic.cluster.number,
-            self.topic.number,
-            self.number,
-            *self.border.position(before),
-            *self.border.position(self.cursor.mark_delete),
-            reason,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.number,
+            at=self.border.position(before),
+            to=self.border.position(self.cursor.mark_delete),
+            reason=reason,
         )
 
     def ledger_opened(self, cause: int) -> None:
@@ -299,16 +301,14 @@ class Subscription:
         mark_delete = self.cursor.mark_delete
         before = self.border.position(mark_delete)
         self.border.move(mark_delete, ledger)
-        self.runtime.note(
-            "cursor.moved",
+        self.runtime.rows.cursor_moved(
             cause,
-            self.topic.cluster.number,
-            self.topic.number,
-            self.number,
-            *before,
-            ledger,
-            -1,
-            "rollover",
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.number,
+            at=before,
+            to=(ledger, -1),
+            reason="rollover",
         )
 
     def reset(self, mark_delete: int, reason: str, cause: int, seeks: bool = False) -> None:

@@ -16,7 +16,7 @@ from simulator.log.ledgers import SharedColumn, TopicLog
 from simulator.protocols.pulsar.ack_sync import NONE
 from simulator.protocols.pulsar.broker import session
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
-from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.events import AboutMarker
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.ranks import TOPIC, rank
 from simulator.protocols.pulsar.replication.replicator import Replicator
@@ -111,9 +111,6 @@ class LaterLoad:
         if topic.loaded and topic.epoch == argument[0] + 1:
             for name in sorted(topic.runtime.consumers):
                 topic.runtime.consumers[name].topic_loaded(topic.cluster.name, topic.base, topic.loaded_seq)
-
-
-_STORED = CODE["message.stored"]
 
 
 class Topic:
@@ -241,10 +238,12 @@ class Topic:
         self.epoch += 1
         self.hot = HotSettings.of(self)
         self.active_by_ring = self.cluster.setting("activeConsumerFailoverConsistentHashing", self)
-        seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
+        seq = runtime.rows.topic_loaded(cause, cluster=self.cluster.number, topic=self.number)
         self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
         if self.broker is not None:
-            runtime.note("topic.assigned", seq, self.cluster.number, self.number, self.broker.number)
+            runtime.rows.topic_assigned(
+                seq, cluster=self.cluster.number, topic=self.number, broker=self.broker.number
+            )
         self.rollover.age_timed = False
         self.open_ledger(seq)
         self.data_timestamp_ms = 0
@@ -274,7 +273,9 @@ class Topic:
         if not self.loaded:
             return
         self.loaded = False
-        seq = self.runtime.note("topic.unloaded", cause, self.cluster.number, self.number, reason)
+        seq = self.runtime.rows.topic_unloaded(
+            cause, cluster=self.cluster.number, topic=self.number, reason=reason
+        )
         if self.broker is not None:
             self.broker.forget_topic(self)
         for audience in self.audiences.values():
@@ -305,9 +306,11 @@ class Topic:
         self.terminated, self.refuses = True, "terminated"
         ledger = self.log.ledgers[-1]
         self.log.close_ledger(self.runtime.now_us)
-        self.runtime.note("ledger.closed", cause, self.cluster.number, self.number, ledger.id, ledger.entries)
-        seq = self.runtime.note(
-            "topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed
+        self.runtime.rows.ledger_closed(
+            cause, cluster=self.cluster.number, topic=self.number, ledger=ledger.id, count=ledger.entries
+        )
+        seq = self.runtime.rows.topic_terminated(
+            cause, cluster=self.cluster.number, topic=self.number, at=self.log.last_confirmed
         )
         self.shadows.ledgers_changed(seq)
         session.disconnect(self, "terminated", seq)
@@ -336,13 +339,12 @@ class Topic:
         replicator = Replicator(self, peer, self.log.first_kept - 1 if earliest else self.log.length - 1)
         self.replicators[peer] = replicator
         self.replicators = {name: self.replicators[name] for name in sorted(self.replicators)}
-        self.runtime.note(
-            "replicator.created",
+        self.runtime.rows.replicator_created(
             cause,
-            self.cluster.number,
-            peer,
-            self.number,
-            *self.log.position(replicator.cursor.mark_delete),
+            cluster=self.cluster.number,
+            peer=peer,
+            topic=self.number,
+            at=self.log.position(replicator.cursor.mark_delete),
         )
         return replicator
 
@@ -389,21 +391,17 @@ class Topic:
         index = log.append(first, size_bytes, now_us)
         ledger = log.ledgers[-1]
         entry = ledger.entries - 1
-        seq = runtime.emit(
-            (
-                _STORED,
-                now_us,
-                cause,
-                self.cluster.number,
-                source,
-                self.number,
-                messages.producer[first],
-                messages.sequence_id[first],
-                ledger.id,
-                entry,
-                NULL if count == 1 else 0,
-                size_bytes,
-            )
+        seq = runtime.rows.message_stored(
+            cause,
+            cluster=self.cluster.number,
+            peer=source,
+            topic=self.number,
+            producer=messages.producer[first],
+            sequence_id=messages.sequence_id[first],
+            ledger=ledger.id,
+            entry=entry,
+            batch_index=NULL if count == 1 else 0,
+            size_bytes=size_bytes,
         )
         if count > 1:
             self._note_rest_of_batch(first, count, source, ledger.id, entry, cause)
@@ -433,21 +431,17 @@ class Topic:
         runtime, messages = self.runtime, self.runtime.messages
         for offset in range(1, count):
             message = first + offset
-            runtime.emit(
-                (
-                    _STORED,
-                    runtime.now_us,
-                    cause,
-                    self.cluster.number,
-                    source,
-                    self.number,
-                    messages.producer[message],
-                    messages.sequence_id[message],
-                    ledger,
-                    entry,
-                    offset,
-                    0,
-                )
+            runtime.rows.message_stored(
+                cause,
+                cluster=self.cluster.number,
+                peer=source,
+                topic=self.number,
+                producer=messages.producer[message],
+                sequence_id=messages.sequence_id[message],
+                ledger=ledger,
+                entry=entry,
+                batch_index=offset,
+                size_bytes=0,
             )
 
     @property
@@ -464,8 +458,9 @@ class Topic:
         """
         size_bytes = marker.size_bytes + copied_bytes
         index = self.log.append(-marker.number, size_bytes, self.runtime.now_us)
-        event, peer = ("marker.written", marker.addressee) if source is None else ("marker.stored", source)
-        seq = self.note_marker(event, marker, peer, index, cause, size_bytes)
+        rows, peer = self.runtime.rows, marker.addressee if source is None else source
+        write = rows.marker_written if source is None else rows.marker_stored
+        seq = write(cause, about=self.about_marker(marker, peer, index), size_bytes=size_bytes)
         self.stored_seqs.append_at(index, seq)
         if self.keeps_sources:
             self.source_indices.append_at(index, -1)
@@ -478,13 +473,23 @@ class Topic:
         self.rollover.roll_if_full(seq)
         return seq
 
-    def note_marker(
-        self, event: str, marker: Marker, peer: str | None, index: int, cause: int, *more: int
-    ) -> int:
-        """One `marker.*` row about the marker at `index` of this log."""
-        about = (marker.number, marker.type, marker.snapshot, marker.subscription)
-        place = (self.cluster.number, peer, self.number)
-        return self.runtime.note(event, cause, *place, *about, *self.log.position(index), *more)
+    def about_marker(
+        self, marker: Marker, peer: str | None, index: int, subscription: str | None = None
+    ) -> AboutMarker:
+        """The columns of a row about the marker at `index` of this log."""
+        number = self.runtime.name
+        ledger, entry = self.log.position(index)
+        return (
+            self.cluster.number,
+            number(peer),
+            self.number,
+            marker.number,
+            number(marker.type),
+            NULL if marker.snapshot is None else marker.snapshot,
+            number(subscription or marker.subscription),
+            ledger,
+            entry,
+        )
 
     @property
     def readable_length(self) -> int:
@@ -578,15 +583,14 @@ class Topic:
         subscription = Subscription(self, name, type_, mark_delete, replicated)
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
-        seq = self.runtime.note(
-            "subscription.created",
+        seq = self.runtime.rows.subscription_created(
             cause,
-            self.cluster.number,
-            self.number,
-            name,
-            *subscription.border.position(mark_delete),
-            reason,
-            int(replicated),
+            cluster=self.cluster.number,
+            topic=self.number,
+            subscription=name,
+            at=subscription.border.position(mark_delete),
+            reason=reason,
+            count=int(replicated),
         )
         if subscription.sender is not None:
             subscription.sender.opened_by(seq)
@@ -597,7 +601,9 @@ class Topic:
     def delete_subscription(self, name: str, cause: int) -> int:
         """Delete the subscription and its cursor; returns the row's seq."""
         number = self.subscriptions.pop(name).number
-        seq = self.runtime.note("subscription.deleted", cause, self.cluster.number, self.number, number)
+        seq = self.runtime.rows.subscription_deleted(
+            cause, cluster=self.cluster.number, topic=self.number, subscription=number
+        )
         retention.subscription_deleted(self, name)
         return seq
 

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from simulator.kernel.named_tuples import new_tuple
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.deliveries import Ack, Delivery, MessageKey, Place
-from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
 _WHOLE_ENTRY = 1 << 62  # greater than every batch index
-
-_DROPPED = CODE["message.dropped"]
 
 
 class LastCumulativeAck(NamedTuple):
@@ -224,7 +221,7 @@ class AckGroup:
         session, index, message, batch_index, _redelivery, cause = received
         runtime, subscription = self._consumer.runtime, session.subscription
         about = session.about(index, message, batch_index)
-        runtime.emit((_DROPPED, runtime.now_us, cause, *about, last.cluster, *last.position[:2]))
+        runtime.rows.message_dropped(cause, about=about, peer=last.cluster, to=last.position[:2])
         if last.cluster != session.topic.cluster.number:
             runtime.dropped_by_client(subscription.name, session.topic.cluster.name, message)
 

@@ -60,7 +60,7 @@ class HeldMessages:
         self.count += 1
         # of several copies the first one's time counts: its ack covers all
         self.serials.setdefault(key, self.count)
-        consumer.last_seq = runtime.emit((HELD, runtime.now_us, cause, *about, held_us))
+        consumer.last_seq = runtime.rows.message_held(cause, about=about, duration_us=held_us)
         if held_us != NULL:
             runtime.schedule(
                 runtime.now_us + held_us, consumer.rank, self.hold_over, (consumer.epoch, key, self.count)
@@ -267,7 +267,7 @@ class RedeliveryRequests:
         """The application negatively acks the message; the client requests it when its delay is over."""
         consumer, (received, _delivered_seq, key, about) = self._consumer, delivery
         runtime, message = consumer.runtime, received.message
-        seq = consumer.last_seq = runtime.emit((NEGATIVE, runtime.now_us, cause, *about))
+        seq = consumer.last_seq = runtime.rows.message_negatively_acknowledged(cause, about=about)
         self.negatively_acknowledged[message] = self.negatively_acknowledged.get(message, 0) + 1
         self._note_requested(key)
         delay_us, place = consumer.spec.redelivery_delay_us(received.redelivery), key.place
@@ -341,7 +341,6 @@ class RedeliveryRequests:
             session.subscription.dispatcher.redeliver(session, [key.index], cause)
 
 
-_DELIVERED = CODE["message.delivered"]
 WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (
     "waiting",
     "running",
@@ -527,7 +526,9 @@ class Consumer:
             self.resolver.forget()
 
     def _note(self, cause: int, reason: str) -> int:
-        return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
+        return self.runtime.rows.client_changed(
+            cause, cluster=self.cluster_name, client=self.number, reason=reason
+        )
 
     # --- connecting
     #
@@ -620,14 +621,14 @@ class Consumer:
         if not topic.loaded:
             return False
         if self.forbidden:
-            topic.runtime.note(
-                "client.changed", cause, topic.cluster.number, self.number, "refused-not-authorised"
+            topic.runtime.rows.client_changed(
+                cause, cluster=topic.cluster.number, client=self.number, reason="refused-not-authorised"
             )
             return True  # permanent: such a client does not retry
         subscription = topic.subscriptions.get(spec.name)
         if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
-            topic.runtime.note(
-                "client.changed", cause, topic.cluster.number, self.number, "refused-exclusive"
+            topic.runtime.rows.client_changed(
+                cause, cluster=topic.cluster.number, client=self.number, reason="refused-exclusive"
             )
             return False
         schema = self.spec.schema
@@ -645,8 +646,12 @@ class Consumer:
             )
         elif subscription.type != spec.type and not subscription.dispatcher.sessions:
             subscription.change_type(spec.type)
-        seq = topic.runtime.note(
-            "consumer.connected", cause, topic.cluster.number, topic.number, subscription.number, self.number
+        seq = topic.runtime.rows.consumer_connected(
+            cause,
+            cluster=topic.cluster.number,
+            topic=topic.number,
+            subscription=subscription.number,
+            client=self.number,
         )
         self.last_seq = max(self.last_seq, seq)
         session = Session(self, subscription)
@@ -835,17 +840,12 @@ class Consumer:
         session, index, message, batch_index, redelivery, cause = received
         runtime, topic, subscription = self.runtime, session.topic, session.subscription
         about = session.about(index, message, batch_index)
-        seq = runtime.emit(
-            (
-                _DELIVERED,
-                runtime.now_us,
-                cause if cause > self.last_seq else self.last_seq,
-                *about,
-                redelivery,
-                topic.stored_seqs.values[index],
-            )
+        seq = self.last_seq = runtime.rows.message_delivered(
+            cause if cause > self.last_seq else self.last_seq,
+            about=about,
+            count=redelivery,
+            evidence_seq=topic.stored_seqs.values[index],
         )
-        self.last_seq = seq
         if runtime.windows:
             window = runtime.windows.get(subscription.name)
             if window is not None and window.target == topic.cluster.name:
@@ -913,7 +913,7 @@ class Consumer:
             self.redelivery.requested.pop(key, None)
         if self.held.serials:
             self.held.serials.pop(key, None)
-        seq = self.last_seq = runtime.emit((ACKNOWLEDGED, runtime.now_us, delivered_seq, *about, kind))
+        seq = self.last_seq = runtime.rows.message_acknowledged(delivered_seq, about=about, reason=kind)
         name = session.subscription.name
         runtime.acknowledged[name].add(message)
         if runtime.windows and name in runtime.windows:
@@ -924,14 +924,13 @@ class Consumer:
 def _note_disconnected(session: Session, reason: str, cause: int) -> int:
     """The `consumer.disconnected` row."""
     topic = session.topic
-    return topic.runtime.note(
-        "consumer.disconnected",
+    return topic.runtime.rows.consumer_disconnected(
         cause,
-        topic.cluster.number,
-        topic.number,
-        session.subscription.number,
-        session.consumer.number,
-        reason,
+        cluster=topic.cluster.number,
+        topic=topic.number,
+        subscription=session.subscription.number,
+        client=session.consumer.number,
+        reason=reason,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.named_tuples import reduce_tuple
 from simulator.kernel.random import stream_key
+from simulator.trace.registry import About
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
@@ -31,12 +32,6 @@ class MessageKey(NamedTuple):
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_tuple(self)
 
-
-About = tuple[int, int, int, int, int, int, int, int, int]
-"""The columns of every row about a delivery.
-
-They are cluster, topic, subscription, client, producer, sequence_id, ledger, entry, batch_index.
-"""
 
 Ack = tuple[int, int, int, int, About]
 """The fields of an ack on its way to the broker.

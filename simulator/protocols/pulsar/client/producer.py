@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.creation import catalogue
-from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.lookup import Brokers, first_cluster
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
 from simulator.protocols.pulsar.scenario.policies import EXCEPTION
@@ -87,20 +86,23 @@ class QuotaOfProducer:
             self.producer.fail_pending(topic, retention.REASON, cause)
 
     def _note_blocked(self, topic: Topic, policy: str, cause: int) -> int:
-        return self.producer.runtime.note(
-            "producer.blocked", cause, topic.cluster.number, topic.number, self.producer.number, policy
+        return self.producer.runtime.rows.producer_blocked(
+            cause,
+            cluster=topic.cluster.number,
+            topic=topic.number,
+            client=self.producer.number,
+            reason=policy,
         )
 
     def _accept(self, topic: Topic) -> None:
         if topic.blocks_producers:
             self.accepted[topic.place] = topic.epoch
         if self.refused_us.pop(topic.place, None) is not None:
-            self.producer.runtime.note(
-                "producer.unblocked", NULL, topic.cluster.number, topic.number, self.producer.number
+            self.producer.runtime.rows.producer_unblocked(
+                NULL, cluster=topic.cluster.number, topic=topic.number, client=self.producer.number
             )
 
 
-_PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
 RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
 
 
@@ -249,7 +251,9 @@ class Producer:
 
     def set_state(self, state: str, cause: int) -> int:
         """Start, pause, stop, kill: only a running producer follows its plan. Returns the row's seq."""
-        seq = self.runtime.note("client.changed", cause, self.cluster_name, self.number, state)
+        seq = self.runtime.rows.client_changed(
+            cause, cluster=self.cluster_name, client=self.number, reason=state
+        )
         if state in (KILLED, DOWN):
             self.pending.clear()
             self.open_batches.clear()
@@ -333,15 +337,26 @@ class Producer:
         number = self.topic_numbers.get(topic)
         if number is None:
             number = self.topic_numbers[topic] = runtime.name(topic)
-        seq = runtime.emit(
-            (_PUBLISHED, now_us, cause, cluster.number, number, self.number, sequence_id, key, size_bytes)
+        seq = runtime.rows.message_published(
+            cause,
+            cluster=cluster.number,
+            topic=number,
+            producer=self.number,
+            sequence_id=sequence_id,
+            key=key,
+            size_bytes=size_bytes,
         )
         if (
             runtime.schemas is not None
             and catalogue.refuses_schema(self, cluster, self.schema, seq) is not None
         ):
-            runtime.note(
-                "message.send-failed", seq, cluster.number, topic, self.number, sequence_id, "schema"
+            runtime.rows.message_send_failed(
+                seq,
+                cluster=cluster.number,
+                topic=topic,
+                producer=self.number,
+                sequence_id=sequence_id,
+                reason="schema",
             )
         elif batched:
             self._add_to_batch(topic, seq)
@@ -453,14 +468,13 @@ class Producer:
         if topic.hot.deduplicates:
             highest = topic.producers_seen.get(self.name, (-1, -1))
             if (messages.sequence_id[first], 0) <= highest:
-                seq = runtime.note(
-                    "message.deduplicated",
+                seq = runtime.rows.message_deduplicated(
                     cause,
-                    topic.cluster.number,
-                    None,
-                    topic.number,
-                    self.number,
-                    messages.sequence_id[first],
+                    cluster=topic.cluster.number,
+                    peer=None,
+                    topic=topic.number,
+                    producer=self.number,
+                    sequence_id=messages.sequence_id[first],
                 )
                 self._receipt(topic, first, count, seq)
                 return
@@ -474,30 +488,25 @@ class Producer:
     def _fail(self, topic: Topic, first: int, count: int, reason: str, cause: int) -> None:
         """The broker rejects the send: each message fails at once, the producer stays connected."""
         for message in range(first, first + count):
-            self.runtime.note(
-                "message.send-failed",
+            self.runtime.rows.message_send_failed(
                 cause,
-                topic.cluster.number,
-                topic.number,
-                self.number,
-                self.runtime.messages.sequence_id[message],
-                reason,
+                cluster=topic.cluster.number,
+                topic=topic.number,
+                producer=self.number,
+                sequence_id=self.runtime.messages.sequence_id[message],
+                reason=reason,
             )
 
     def _receipt(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
         self.receipted += count
         for sequence_id in messages.sequence_id[first : first + count]:
-            runtime.emit(
-                (
-                    _RECEIPTED,
-                    runtime.now_us,
-                    cause,
-                    topic.cluster.number,
-                    topic.number,
-                    self.number,
-                    sequence_id,
-                )
+            runtime.rows.message_receipted(
+                cause,
+                cluster=topic.cluster.number,
+                topic=topic.number,
+                producer=self.number,
+                sequence_id=sequence_id,
             )
 
     def _retry_later(self) -> None:
@@ -521,14 +530,13 @@ class Producer:
             messages = self.runtime.messages
             seq = NULL
             for message in range(first, first + count):
-                seq = self.runtime.note(
-                    "message.resent",
+                seq = self.runtime.rows.message_resent(
                     NULL,
-                    topic.cluster.number,
-                    topic.number,
-                    self.number,
-                    messages.sequence_id[message],
-                    times,
+                    cluster=topic.cluster.number,
+                    topic=topic.number,
+                    producer=self.number,
+                    sequence_id=messages.sequence_id[message],
+                    count=times,
                 )
             self._store(topic, first, count, seq)
 
@@ -539,13 +547,12 @@ class Producer:
                 self.pending.remove(entry)
                 cluster, messages = self.runtime.clusters[self.cluster_name], self.runtime.messages
                 for message in range(first, first + entry[1]):
-                    self.runtime.note(
-                        "message.send-failed",
+                    self.runtime.rows.message_send_failed(
                         NULL,
-                        cluster.number,
-                        entry[2],
-                        self.number,
-                        messages.sequence_id[message],
-                        "timeout",
+                        cluster=cluster.number,
+                        topic=entry[2],
+                        producer=self.number,
+                        sequence_id=messages.sequence_id[message],
+                        reason="timeout",
                     )
                 return

@@ -65,7 +65,9 @@ def partition(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     for link in links:
         if link.up:
             link.up = False
-            runtime.link_partitioned(link, runtime.note("link.cut", cause, link.source, link.target))
+            runtime.link_partitioned(
+                link, runtime.rows.link_cut(cause, cluster=link.source, peer=link.target)
+            )
 
 
 def marker_fault(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -88,7 +90,9 @@ def change_setting(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     for name in names:
         cluster = runtime.clusters[name]
         cluster.change_setting(arguments["setting"], arguments["value"])
-        runtime.note("setting.changed", cause, name, arguments["setting"], str(arguments["value"]))
+        runtime.rows.setting_changed(
+            cause, cluster=name, reason=arguments["setting"], detail=str(arguments["value"])
+        )
 
 
 HANDLERS: dict[str, Handler] = {

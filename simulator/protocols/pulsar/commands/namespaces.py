@@ -50,7 +50,7 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         )
     cause = begin(code="204")
     runtime.policies.add_namespace(cluster.name, namespace)
-    catalogue.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
+    catalogue.apply(runtime, runtime.rows.namespace_created(cause, cluster=cluster.number, detail=namespace))
 
 
 def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> None:

@@ -48,7 +48,7 @@ def delete_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         )
     cause = begin(code="200")
     schemas.forget(cluster, base)
-    runtime.note("schema.deleted", cause, cluster.number, base, count)
+    runtime.rows.schema_deleted(cause, cluster=cluster.number, topic=base, count=count)
 
 
 def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:

@@ -88,7 +88,9 @@ def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, 
     runtime.shadow_lists[cluster.name, base] = ShadowList(
         names, runtime.now_us + runtime.option("shadowMetadataLatency")
     )
-    seq = runtime.note("shadow.topics-set", cause, cluster.number, base, len(names), ", ".join(names))
+    seq = runtime.rows.shadow_topics_set(
+        cause, cluster=cluster.number, topic=base, count=len(names), detail=", ".join(names)
+    )
     for topic in cluster.parts(base):
         if topic.loaded:
             topic.shadows.check_replication(seq)

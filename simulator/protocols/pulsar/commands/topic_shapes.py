@@ -184,8 +184,14 @@ def update_partitions(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     peers = policies.followers(runtime, cluster.name, base)
     if peers is None:
         why = "422 Local cluster is not part of replicate cluster list"
-        runtime.note(
-            "topic.creation-refused", seq, cluster.number, None, base, None, remote_admin.COPIED, why
+        runtime.rows.topic_creation_refused(
+            seq,
+            cluster=cluster.number,
+            peer=None,
+            topic=base,
+            client=None,
+            reason=remote_admin.COPIED,
+            detail=why,
         )
     for peer in peers or ():
         runtime.remote_admin.send(runtime.remote_admin.grow, cluster.name, peer, base, wanted, seq)
@@ -216,7 +222,9 @@ def grow(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     clusters = [cluster for cluster in runtime.clusters.values() if base in cluster.partitioned]
     for cluster in clusters:
         cluster.partitioned[base] = wanted
-        runtime.note("topic.partitions-changed", cause, cluster.number, None, base, wanted, "command")
+        runtime.rows.topic_partitions_changed(
+            cause, cluster=cluster.number, peer=None, topic=base, count=wanted, reason="command"
+        )
     new = [
         (cluster, f"{base}-partition-{number}", number) for number in range(wanted) for cluster in clusters
     ]

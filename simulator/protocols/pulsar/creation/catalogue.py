@@ -73,7 +73,9 @@ def create(
     set-replication-clusters), `peer` the cluster that the request came from, `client` the client that
     connected.
     """
-    seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, base, client, partitions, reason)
+    seq = cluster.runtime.rows.topic_created(
+        cause, cluster=cluster.number, peer=peer, topic=base, client=client, count=partitions, reason=reason
+    )
     if partitions:
         cluster.partitioned[base] = partitions
     _open(cluster, base, partition_names(base, partitions), seq)
@@ -85,7 +87,9 @@ def create_by_name(cluster: Cluster, base: str, name: str, reason: str, cause: i
 
     Before PIP-414 a producer of a single partition created such logs.
     """
-    seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, name, None, 0, reason)
+    seq = cluster.runtime.rows.topic_created(
+        cause, cluster=cluster.number, peer=peer, topic=name, client=None, count=0, reason=reason
+    )
     _open(cluster, base, [(name, partition_number(base, name))], seq)
     return seq
 
@@ -104,8 +108,8 @@ def grow(
     peer: str | None = None,
 ) -> int:
     """Give a partitioned topic more partitions here; returns the row's seq."""
-    seq = cluster.runtime.note(
-        "topic.partitions-changed", cause, cluster.number, peer, base, partitions, reason
+    seq = cluster.runtime.rows.topic_partitions_changed(
+        cause, cluster=cluster.number, peer=peer, topic=base, count=partitions, reason=reason
     )
     cluster.partitioned[base] = partitions
     copy_subscriptions(cluster, base, _open(cluster, base, partition_names(base, partitions), seq), seq)
@@ -167,7 +171,7 @@ def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
     cluster.partitioned.pop(base, None)
     schemas.forget(cluster, base)
     runtime.shadow_lists.pop((cluster.name, base), None)  # a policy of the topic is deleted with it
-    seq = runtime.note("topic.deleted", cause, cluster.number, base, reason)
+    seq = runtime.rows.topic_deleted(cause, cluster=cluster.number, topic=base, reason=reason)
     for consumer in runtime.consumers.values():
         if (
             consumer.cluster_name == cluster.name
@@ -295,15 +299,14 @@ def find_topic(client: Producer | Consumer, cluster: Cluster, base: str, cause: 
     if cluster.up and cluster.shape(base) is None:
         why = ask(cluster, base, client.number, cause)
         if why is not None and why != client.refusal:
-            cluster.runtime.note(
-                "topic.creation-refused",
+            cluster.runtime.rows.topic_creation_refused(
                 cause,
-                cluster.number,
-                None,
-                base,
-                client.number,
-                "auto-creation",
-                why,
+                cluster=cluster.number,
+                peer=None,
+                topic=base,
+                client=client.number,
+                reason="auto-creation",
+                detail=why,
             )
         client.refusal = why
     return cluster.partitioned.get(base, 0)
@@ -319,14 +322,13 @@ def use_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: 
         producer.flush_batches(cause)
     producer.schema = schema
     runtime.schemas.use(producer.number, producer.next_sequence_id, schema)
-    seq = runtime.note(
-        "schema.used",
+    seq = runtime.rows.schema_used(
         cause,
-        cluster.number,
-        producer.spec.topic,
-        producer.number,
-        producer.next_sequence_id,
-        schema,
+        cluster=cluster.number,
+        topic=producer.spec.topic,
+        producer=producer.number,
+        sequence_id=producer.next_sequence_id,
+        detail=schema,
     )
     refuses_schema(producer, cluster, schema, seq)
 
@@ -348,15 +350,14 @@ def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cau
     if refused is None and schema is not None:
         schemas.offer(cluster, base, schema, schemas.PRODUCER, cause, client=producer.number)
     if refused is not None and refused != producer.schema_refusal:
-        cluster.runtime.note(
-            "schema.refused",
+        cluster.runtime.rows.schema_refused(
             cause,
-            cluster.number,
-            None,
-            base,
-            producer.number,
-            refused[0],
-            f"{schema or 'none'}: {refused[1]}",
+            cluster=cluster.number,
+            peer=None,
+            topic=base,
+            client=producer.number,
+            reason=refused[0],
+            detail=f"{schema or 'none'}: {refused[1]}",
         )
     producer.schema_refusal = refused
     return None if refused is None else refused[1]
@@ -375,14 +376,13 @@ def refuses_reader(consumer: Consumer, topic: Topic, schema: str, cause: int) ->
     )
     why = schemas.admit_consumer(cluster, topic.base, schema, cause, consumer.number, active)
     if why is not None and (active or schemas.versions(cluster, topic.base)):
-        runtime.note(
-            "schema.refused",
+        runtime.rows.schema_refused(
             cause,
-            cluster.number,
-            None,
-            topic.base,
-            consumer.number,
-            "incompatible",
-            f"{schema}: {why}",
+            cluster=cluster.number,
+            peer=None,
+            topic=topic.base,
+            client=consumer.number,
+            reason="incompatible",
+            detail=f"{schema}: {why}",
         )
     return why

@@ -220,8 +220,12 @@ def change(runtime: Pulsar, cluster: str, namespace: str, cause: int, **values: 
     seq = cause
     for field, value in values.items():
         book[cluster, namespace] = {**book[cluster, namespace], field: value}
-        seq = runtime.note(
-            "policy.changed", cause, cluster, None, _pulsar_name(field), f"{namespace}: {words(value)}"
+        seq = runtime.rows.policy_changed(
+            cause,
+            cluster=cluster,
+            topic=None,
+            reason=_pulsar_name(field),
+            detail=f"{namespace}: {words(value)}",
         )
     return seq
 
@@ -251,8 +255,8 @@ def change_list(
         lists.pop((cluster, base, scope), None)
     else:
         lists[cluster, base, scope] = tuple(sorted(listed))
-    return runtime.note(
-        "policy.changed", cause, cluster, base, "replicationClusters", f"{scope}: {words(listed)}"
+    return runtime.rows.policy_changed(
+        cause, cluster=cluster, topic=base, reason="replicationClusters", detail=f"{scope}: {words(listed)}"
     )
 
 

@@ -111,7 +111,9 @@ class RemoteAdmin:
         return True
 
     def _log(self, cluster: Cluster, source: str, base: str, cause: int, why: str) -> None:
-        self.runtime.note("topic.creation-refused", cause, cluster.number, source, base, None, COPIED, why)
+        self.runtime.rows.topic_creation_refused(
+            cause, cluster=cluster.number, peer=source, topic=base, client=None, reason=COPIED, detail=why
+        )
 
 
 def other_count(cluster: Cluster, base: str, there: int, partitions: int) -> str:

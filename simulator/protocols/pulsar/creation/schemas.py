@@ -224,14 +224,27 @@ def offer(
     new, present = book.declared[schema], versions(cluster, base)
     refused = why_refused(cluster, base, new, who)
     if refused is not None:
-        runtime.note(
-            "schema.refused", cause, cluster.number, peer, base, client, refused[0], f"{schema}: {refused[1]}"
+        runtime.rows.schema_refused(
+            cause,
+            cluster=cluster.number,
+            peer=peer,
+            topic=base,
+            client=client,
+            reason=refused[0],
+            detail=f"{schema}: {refused[1]}",
         )
         return refused[1]
     if not any(same(new, version) for version in present):
         book.versions.setdefault((cluster.name, base), []).append(schema)
-        runtime.note(
-            "schema.registered", cause, cluster.number, peer, base, client, len(present), who, schema
+        runtime.rows.schema_registered(
+            cause,
+            cluster=cluster.number,
+            peer=peer,
+            topic=base,
+            client=client,
+            count=len(present),
+            reason=who,
+            detail=schema,
         )
     return None
 
@@ -325,16 +338,15 @@ def answered(replicator: Replicator, connection: int, index: int, schema: str, w
     if why is not None:
         topic = replicator.topic
         replicator.last_error = why
-        replicator.runtime.note(
-            "replicator.stopped",
+        replicator.runtime.rows.replicator_stopped(
             topic.stored_seqs[index],
-            topic.cluster.number,
-            replicator.peer_number,
-            topic.number,
-            *topic.log.position(index),
-            replicator.runtime.now_us - replicator.schemas.since_us,
-            "schema",
-            why,
+            cluster=topic.cluster.number,
+            peer=replicator.peer_number,
+            topic=topic.number,
+            at=topic.log.position(index),
+            duration_us=replicator.runtime.now_us - replicator.schemas.since_us,
+            reason="schema",
+            detail=why,
         )
         return
     replicator.schemas.known[schema] = None

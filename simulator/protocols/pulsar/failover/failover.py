@@ -50,8 +50,8 @@ class Failover:
         """Open the window and run the mode."""
         runtime = self.runtime
         self.window = FailoverWindow(runtime, self.subscription, self.source, self.target)
-        self.seq = runtime.note(
-            "failover.started", cause, self.source, self.target, self.subscription, self.mode
+        self.seq = runtime.rows.failover_started(
+            cause, cluster=self.source, peer=self.target, subscription=self.subscription, reason=self.mode
         )
         runtime.failovers.append(self)
         runtime.windows[self.subscription] = self.window
@@ -153,7 +153,9 @@ class Failover:
             consumer.start()
         for producer in self._producers():
             self._move_producer(producer, cause)
-        self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
+        self.runtime.rows.failover_finished(
+            cause, cluster=self.source, peer=self.target, subscription=self.subscription
+        )
         self.window.recount()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:

@@ -55,15 +55,15 @@ class BlueGreen:
         if green is not None:
             self.green[blue] = green
         self.clusters[blue] = migrated
-        return self.runtime.note(
-            "cluster.migration-marked", cause, blue, self.green.get(blue), None, int(migrated)
+        return self.runtime.rows.cluster_migration_marked(
+            cause, cluster=blue, peer=self.green.get(blue), detail=None, count=int(migrated)
         )
 
     def mark_namespace(self, blue: str, namespace: str, migrated: bool, cause: int) -> int:
         """Set a namespace's flag in blue's local policies."""
         self.namespaces[blue, namespace] = migrated
-        return self.runtime.note(
-            "cluster.migration-marked", cause, blue, self.green.get(blue), namespace, int(migrated)
+        return self.runtime.rows.cluster_migration_marked(
+            cause, cluster=blue, peer=self.green.get(blue), detail=namespace, count=int(migrated)
         )
 
     def address(self, topic: Topic) -> str | None:
@@ -84,7 +84,9 @@ class BlueGreen:
         green = self._marked(cluster.name, base) if cluster.up and cluster.shape(base) is None else None
         if green is None or green == cluster.name or not self.runtime.clusters[green].up:
             return cluster
-        self.runtime.note("client.redirected", cause, cluster.number, green, base, client.number)
+        self.runtime.rows.client_redirected(
+            cause, cluster=cluster.number, peer=green, topic=base, client=client.number
+        )
         return self.runtime.clusters[green]
 
     # --- the periodic check
@@ -124,7 +126,9 @@ class BlueGreen:
             self._create_in_green(topic, self.runtime.clusters[green], seq)
         if topic.migrated_to is None:
             topic.migrated_to = green
-            seq = self.runtime.note("topic.migrated", seq, topic.cluster.number, green, topic.number)
+            seq = self.runtime.rows.topic_migrated(
+                seq, cluster=topic.cluster.number, peer=green, topic=topic.number
+            )
         self._redirect(topic, seq)
         for peer in tuple(topic.replicators):
             topic.replicators.pop(peer).remove(seq)
@@ -144,21 +148,27 @@ class BlueGreen:
         directory = runtime.directory[green.name]
         if (TENANT, spec.tenant) not in directory:
             directory[TENANT, spec.tenant] = None
-            cause = runtime.note(
-                "resource.created", cause, spec.tenant, green.name, blue, None, None, TENANT, spec.tenant
+            cause = runtime.rows.resource_created(
+                cause,
+                tenant=spec.tenant,
+                cluster=green.name,
+                peer=blue,
+                topic=None,
+                subscription=None,
+                reason=TENANT,
+                detail=spec.tenant,
             )
         if policies.of_namespace(runtime, green.name, spec.namespace) is None:
             policies.copy_namespace(runtime, blue, green.name, spec.namespace)
-            cause = runtime.note(
-                "resource.created",
+            cause = runtime.rows.resource_created(
                 cause,
-                spec.tenant,
-                green.name,
-                blue,
-                None,
-                None,
-                NAMESPACE,
-                spec.namespace,
+                tenant=spec.tenant,
+                cluster=green.name,
+                peer=blue,
+                topic=None,
+                subscription=None,
+                reason=NAMESPACE,
+                detail=spec.namespace,
             )
         if green.shape(topic.base) is None:
             catalogue.create(
@@ -219,13 +229,12 @@ class BlueGreen:
         clear_cumulative_ack(self.runtime, session.consumer, session.topic.name)
         for migration in self.runtime.migrations:
             migration.redirected(session.topic, session.subscription.name, cause)
-        seq = self.runtime.note(
-            "client.redirected",
+        seq = self.runtime.rows.client_redirected(
             cause,
-            session.topic.cluster.number,
-            session.topic.migrated_to,
-            session.topic.number,
-            session.consumer.number,
+            cluster=session.topic.cluster.number,
+            peer=session.topic.migrated_to,
+            topic=session.topic.number,
+            client=session.consumer.number,
         )
         session.subscription.dispatcher.remove(session, seq)
         session.consumer.disconnected(session, "migrated", seq)
@@ -268,6 +277,6 @@ def sent_on(runtime: Pulsar, consumer: Consumer, topic: Topic, cause: int) -> tu
     assert topic.migrated_to is not None, "the topic is migrated"
     green = runtime.clusters[topic.migrated_to]
     there = in_green(runtime, topic, consumer, cause)
-    return there, runtime.note(
-        "client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number
+    return there, runtime.rows.client_redirected(
+        cause, cluster=topic.cluster.number, peer=green.number, topic=topic.number, client=consumer.number
     )

@@ -147,8 +147,8 @@ class Migration:
     def begin(self, cause: int) -> None:
         """Start the migration: the first step begins at once."""
         run = self.run
-        self.seq = self.runtime.note(
-            "migration.started", cause, run.tenant, run.source, run.target, run.strategy
+        self.seq = self.runtime.rows.migration_started(
+            cause, tenant=run.tenant, cluster=run.source, peer=run.target, reason=run.strategy
         )
         self.take("begin", self.seq)
 
@@ -166,25 +166,33 @@ class Migration:
     def note_forced(self, cause: int) -> int:
         """The row of an operator's clean-up that is forced though subscriptions need its entries."""
         run = self.run
-        return self.runtime.note("migration.changed", cause, run.tenant, run.source, run.target, "forced")
+        return self.runtime.rows.migration_changed(
+            cause, tenant=run.tenant, cluster=run.source, peer=run.target, reason="forced"
+        )
 
     def _note(self, given: str, step: Any, cause: int, words: str | None) -> int:
         """The row of one move."""
-        run, note = self.run, self.runtime.note
-        who = (run.tenant, run.source, run.target)
-        if given == "hurry":
-            return note("migration.step-began", cause, *who, run.step.name, run.step.attempts)
-        if given in ("begin", "resume") and step.state == RUNNING:
-            return note("migration.step-began", cause, *who, step.name, step.attempts)
+        run, rows = self.run, self.runtime.rows
+        tenant, source, target = run.tenant, run.source, run.target
+        if given == "hurry" or (given in ("begin", "resume") and step.state == RUNNING):
+            begun = run.step if given == "hurry" else step
+            return rows.migration_step_began(
+                cause, tenant=tenant, cluster=source, peer=target, reason=begun.name, count=begun.attempts
+            )
         if given == "done":
-            return note(
-                "migration.step-finished", cause, *who, step.name, self.runtime.now_us - step.started_us
+            lasted_us = self.runtime.now_us - step.started_us
+            return rows.migration_step_finished(
+                cause, tenant=tenant, cluster=source, peer=target, reason=step.name, duration_us=lasted_us
             )
         if given == "fail":
-            return note("migration.step-failed", cause, *who, step.name, words)
+            return rows.migration_step_failed(
+                cause, tenant=tenant, cluster=source, peer=target, reason=step.name, detail=words
+            )
         if given == "undone":
-            return note("migration.step-undone", cause, *who, step.name)
-        return note("migration.changed", cause, *who, given)
+            return rows.migration_step_undone(
+                cause, tenant=tenant, cluster=source, peer=target, reason=step.name
+            )
+        return rows.migration_changed(cause, tenant=tenant, cluster=source, peer=target, reason=given)
 
     def _perform(self, effects: list[Effect], cause: int) -> None:
         run = self.run
@@ -195,7 +203,9 @@ class Migration:
                 case machine.Rest(step):
                     self.works.of(step).rest()
                 case machine.End():
-                    self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
+                    self.runtime.rows.migration_ended(
+                        cause, tenant=run.tenant, cluster=run.source, peer=run.target, reason=run.state
+                    )
 
     def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
         """Blue redirects a consumer of the subscription to green (PIP-188)."""

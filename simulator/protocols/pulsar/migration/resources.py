@@ -101,8 +101,15 @@ def create(work: Work, resource: Resource, cause: int) -> int:
     """Create it in the target as it is in the source; returns the row's seq."""
     runtime, source, target = work.runtime, work.source, work.target
     kind, name, topic, subscription = resource
-    seq = runtime.note(
-        "resource.created", cause, work.run.tenant, target.name, source.name, topic, subscription, kind, name
+    seq = runtime.rows.resource_created(
+        cause,
+        tenant=work.run.tenant,
+        cluster=target.name,
+        peer=source.name,
+        topic=topic,
+        subscription=subscription,
+        reason=kind,
+        detail=name,
     )
     if kind == NAMESPACE:
         policies.copy_namespace(runtime, source.name, target.name, name)
@@ -142,8 +149,14 @@ def delete(work: Work, cluster: Cluster, resource: Resource, cause: int) -> int:
     """Delete it, and a topic with all its content. Returns the row's seq."""
     runtime = work.runtime
     kind, name, topic, subscription = resource
-    seq = runtime.note(
-        "resource.deleted", cause, work.run.tenant, cluster.name, topic, subscription, kind, name
+    seq = runtime.rows.resource_deleted(
+        cause,
+        tenant=work.run.tenant,
+        cluster=cluster.name,
+        topic=topic,
+        subscription=subscription,
+        reason=kind,
+        detail=name,
     )
     if kind == NAMESPACE:
         del runtime.policies.namespaces[cluster.name, name]

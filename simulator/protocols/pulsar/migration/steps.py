@@ -438,7 +438,9 @@ class Move:
         self.subscription, self.source, self.target, self.mode = subscription, source, target, mode
         self.at_us = runtime.now_us
         self.window = FailoverWindow(runtime, subscription, source, target)
-        self.seq = runtime.note("failover.started", cause, source, target, subscription, mode)
+        self.seq = runtime.rows.failover_started(
+            cause, cluster=source, peer=target, subscription=subscription, reason=mode
+        )
         self.over = False
         runtime.failovers.append(self)
         runtime.windows[subscription] = self.window
@@ -453,8 +455,8 @@ class Move:
         there = [one for one in consumers if all(place[0] == self.target for place in one.sessions)]
         if not self.over and there and len(there) == len(consumers):
             self.over = True
-            self.runtime.note(
-                "failover.finished", max(cause, self.seq), self.source, self.target, self.subscription
+            self.runtime.rows.failover_finished(
+                max(cause, self.seq), cluster=self.source, peer=self.target, subscription=self.subscription
             )
             self.window.recount()
 

@@ -190,7 +190,7 @@ class RecordedSystem(RecordedState):
         types = recording.trace.vocabulary.types
         for seq in range(first, last):
             values = recording.values(seq)
-            self.emit(values)
+            self.rows.out.append(values)
             handle = HANDLERS.get(types[values[0]].name)
             if handle is not None:
                 handle(self, recording.row(seq))

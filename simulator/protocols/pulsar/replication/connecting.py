@@ -227,7 +227,8 @@ class BrokenProcess:
             record = topic.log.records[index]
             if record < 0:
                 marker = replicator.runtime.markers[-record - 1]
-                topic.note_marker("marker.lost", marker, replicator.peer, index, cause)
+                about = topic.about_marker(marker, replicator.peer, index)
+                replicator.runtime.rows.marker_lost(cause, about=about)
 
     # --- the peer's process dies
 

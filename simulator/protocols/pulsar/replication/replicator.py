@@ -18,7 +18,6 @@ from simulator.kernel.random import stream_key
 from simulator.log.cursors import Border, Cursor
 from simulator.protocols.pulsar.creation import replicator_start, schemas
 from simulator.protocols.pulsar.creation.schemas import ReplicatedSchemas
-from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import SNAPSHOT, SOURCE_POSITION, Marker
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
 from simulator.protocols.pulsar.replication import connecting
@@ -198,8 +197,6 @@ def _field(length: int) -> int:
     return 1 + (1 if length < 128 else 2) + length
 
 
-_REPLICATED = CODE["message.replicated"]
-
 PASSED_AT_ONCE = 1024
 """Most entries of other clusters that one step skips, so its time does not grow with the backlog."""
 
@@ -375,16 +372,15 @@ class Replicator:
         if refuse.wait_us is None:  # its producer is closed for good
             self.last_error, self.next_try_us = refuse.why, None
             self.failed_starts += 1
-        self.runtime.note(
-            "replicator.start-refused",
+        self.runtime.rows.replicator_start_refused(
             self.start_seq,
-            self.topic.cluster.number,
-            self.peer_number,
-            self.topic.number,
-            self.failed_starts,
-            refuse.wait_us,
-            refuse.reason,
-            refuse.why,
+            cluster=self.topic.cluster.number,
+            peer=self.peer_number,
+            topic=self.topic.number,
+            count=self.failed_starts,
+            duration_us=refuse.wait_us,
+            reason=refuse.reason,
+            detail=refuse.why,
         )
 
     def create_remote(self, argument: tuple[int, int]) -> None:
@@ -420,13 +416,15 @@ class Replicator:
         # order holds within a connection, not across connections
         self.last_arrival_us = self.receipts.last_us = 0
         cluster, topic = self.topic.cluster.number, self.topic.number
-        seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
+        seq = self.runtime.rows.replicator_started(cause, cluster=cluster, peer=self.peer_number, topic=topic)
         self.read_index = max(
             self.cursor.next_unacknowledged(self.cursor.mark_delete + 1), self.topic.log.first_kept
         )
         if self.read_index < self.read_to:
             position = self.topic.log.position(self.read_index - 1)
-            self.runtime.note("replicator.rewound", seq, cluster, self.peer_number, topic, *position)
+            self.runtime.rows.replicator_rewound(
+                seq, cluster=cluster, peer=self.peer_number, topic=topic, at=position
+            )
         self.read()
 
     def disconnect(self, reason: str, cause: int, delivered: bool = False) -> None:
@@ -443,13 +441,12 @@ class Replicator:
 
     def _break(self, reason: str, cause: int) -> None:
         self.settle()
-        seq = self.runtime.note(
-            "replicator.disconnected",
+        seq = self.runtime.rows.replicator_disconnected(
             cause,
-            self.topic.cluster.number,
-            self.peer_number,
-            self.topic.number,
-            reason,
+            cluster=self.topic.cluster.number,
+            peer=self.peer_number,
+            topic=self.topic.number,
+            reason=reason,
         )
         self.broken.note_lost(self.wire, seq)
         self.wire.clear()
@@ -486,8 +483,8 @@ class Replicator:
         """The peer was removed from the replication list: remove the cursor, too."""
         self.broken.lose(cause)
         self._perform(self.connecting.remove(), cause, "removed")
-        self.runtime.note(
-            "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
+        self.runtime.rows.replicator_removed(
+            cause, cluster=self.topic.cluster.number, peer=self.peer_number, topic=self.topic.number
         )
 
     # --- reading and sending
@@ -544,25 +541,20 @@ class Replicator:
         if runtime.schemas is not None and schemas.holds_back(self, index, record):
             return False
         count = messages.batch[record]
-        ledger, entry = topic.log.position(index)
+        position = topic.log.position(index)
         cause, seq = topic.stored_seqs.values[index], NULL
         for message in (record,) if count == 1 else range(record, record + count):
-            seq = runtime.emit(
-                (
-                    _REPLICATED,
-                    runtime.now_us,
-                    cause,
-                    topic.cluster.number,
-                    self.peer_number,
-                    topic.number,
-                    messages.producer[message],
-                    messages.sequence_id[message],
-                    ledger,
-                    entry,
-                    NULL if count == 1 else message - record,
-                )
+            seq = runtime.rows.message_replicated(
+                cause,
+                cluster=topic.cluster.number,
+                peer=self.peer_number,
+                topic=topic.number,
+                producer=messages.producer[message],
+                sequence_id=messages.sequence_id[message],
+                at=position,
+                batch_index=NULL if count == 1 else message - record,
             )
-        self.send(index, messages.size_bytes[record] * count, self.copy_size.of(ledger, entry), seq)
+        self.send(index, messages.size_bytes[record] * count, self.copy_size.of(*position), seq)
         return True
 
     def send(self, index: int, size_bytes: int, copied_bytes: int, seq: int, extra_us: int = 0) -> None:
@@ -612,9 +604,10 @@ class Replicator:
     def _read_marker(self, index: int, marker: Marker) -> None:
         """Handle, skip or send a marker that was read."""
         topic, runtime = self.topic, self.runtime
+        about = topic.about_marker(marker, self.peer, index)
         own = marker.origin == topic.cluster.name
         if not own and marker.origin == self.peer and marker.type != SNAPSHOT:
-            seq = topic.note_marker("marker.handled", marker, self.peer, index, topic.stored_seqs[index])
+            seq = runtime.rows.marker_handled(topic.stored_seqs[index], about=about)
             self._handle_marker(marker, index, seq)
         if (
             not own
@@ -623,17 +616,17 @@ class Replicator:
         ):
             self.receipts.acknowledge(index)
             return
-        seq = topic.note_marker("marker.sent", marker, self.peer, index, topic.stored_seqs[index])
+        seq = runtime.rows.marker_sent(topic.stored_seqs[index], about=about)
         delay_us = 0
         fault = next((f for f in runtime.marker_faults if self._is_meant(f, marker)), None)
         if fault is not None:
             runtime.marker_faults.remove(fault)
             if fault["by_us"] is None:
-                topic.note_marker("marker.dropped", marker, self.peer, index, seq)
+                runtime.rows.marker_dropped(seq, about=about)
                 self.receipts.acknowledge(index)
                 return
             delay_us = fault["by_us"]
-            topic.note_marker("marker.delayed", marker, self.peer, index, seq, delay_us)
+            runtime.rows.marker_delayed(seq, about=about, duration_us=delay_us)
         copied_bytes = self.copy_size.of(*topic.log.position(index))
         self.send(index, marker.size_bytes, copied_bytes, seq, delay_us)
 
@@ -675,15 +668,14 @@ class Replicator:
         if reason == "expired":
             self.expired.dropped(1, runtime.now_us)
         for message in range(record, record + runtime.messages.batch[record]):
-            runtime.note(
-                "message.not-replicated",
+            runtime.rows.message_not_replicated(
                 topic.stored_seqs[index],
-                topic.cluster.number,
-                self.peer_number,
-                topic.number,
-                runtime.messages.producer[message],
-                runtime.messages.sequence_id[message],
-                reason,
+                cluster=topic.cluster.number,
+                peer=self.peer_number,
+                topic=topic.number,
+                producer=runtime.messages.producer[message],
+                sequence_id=runtime.messages.sequence_id[message],
+                reason=reason,
             )
         return False
 
@@ -722,14 +714,13 @@ class Replicator:
             name = "pulsar.repl." + source.cluster.name
             if position <= target.producers_seen.get(name, (-1, -1)):
                 for message in range(record, record + count):
-                    runtime.note(
-                        "message.deduplicated",
+                    runtime.rows.message_deduplicated(
                         cause,
-                        target.cluster.number,
-                        source.cluster.number,
-                        target.number,
-                        messages.producer[message],
-                        messages.sequence_id[message],
+                        cluster=target.cluster.number,
+                        peer=source.cluster.number,
+                        topic=target.number,
+                        producer=messages.producer[message],
+                        sequence_id=messages.sequence_id[message],
                     )
                 return
             target.producers_seen[name] = position

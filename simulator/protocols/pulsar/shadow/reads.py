@@ -219,14 +219,13 @@ class Storage:
         for ledger in ledgers:
             if ledger.id not in self.offloaded:
                 self.offloaded[ledger.id] = driver
-                topic.runtime.note(
-                    "ledger.offloaded",
+                topic.runtime.rows.ledger_offloaded(
                     cause,
-                    topic.cluster.number,
-                    topic.number,
-                    ledger.id,
-                    ledger.entries,
-                    driver,
+                    cluster=topic.cluster.number,
+                    topic=topic.number,
+                    ledger=ledger.id,
+                    count=ledger.entries,
+                    reason=driver,
                 )
                 changed = True
             if delete and ledger.id not in self.gone_from_bookies:
@@ -241,8 +240,13 @@ class Storage:
         """
         self.gone_from_bookies[ledger.id] = by
         topic = self.topic
-        topic.runtime.note(
-            "ledger.deleted", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries, by
+        topic.runtime.rows.ledger_deleted(
+            cause,
+            cluster=topic.cluster.number,
+            topic=topic.number,
+            ledger=ledger.id,
+            count=ledger.entries,
+            reason=by,
         )
 
 
@@ -352,8 +356,12 @@ class Reads:
         topic = self.topic
         if self.stuck != index:
             self.stuck = index
-            topic.runtime.note(
-                "entry.unreadable", NULL, topic.cluster.number, topic.number, *topic.log.position(index), why
+            topic.runtime.rows.entry_unreadable(
+                NULL,
+                cluster=topic.cluster.number,
+                topic=topic.number,
+                at=topic.log.position(index),
+                reason=why,
             )
         if not self.retry_due:
             self.retry_due = True

@@ -189,8 +189,8 @@ class ShadowReplicator:
         self.waiting: dict[int, None] = {}  # arrived at the shadow, whose list lacks their ledger; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
         position = topic.log.position(self.cursor.mark_delete)
-        runtime.note(
-            "shadow.replicator-created", cause, topic.cluster.number, self.number, topic.name, *position
+        runtime.rows.shadow_replicator_created(
+            cause, cluster=topic.cluster.number, topic=self.number, reason=topic.name, at=position
         )
 
     @property
@@ -241,16 +241,21 @@ class ShadowReplicator:
         self._perform(self.connecting.end(), cause, reason)
 
     def _perform(self, effects: list[Effect], cause: int, reason: str = "") -> None:
+        rows = self.runtime.rows
         for effect in effects:
             match effect:
                 case Connect():
                     round_trip_us = 2 * self.runtime.option("shadowReplicationLatency")
                     self._at(self.runtime.now_us + round_trip_us, self.connected_now)
                 case Begin():
-                    self._note("shadow.replicator-started", cause)
+                    rows.shadow_replicator_started(
+                        cause, cluster=self.topic.cluster.number, topic=self.number
+                    )
                     self._rewind()
                 case Stop():
-                    self._note("shadow.replicator-stopped", cause, reason)
+                    rows.shadow_replicator_stopped(
+                        cause, cluster=self.topic.cluster.number, topic=self.number, reason=reason
+                    )
                 case Drop():
                     self.wire.clear()
                     self.tail.cancel()
@@ -269,9 +274,6 @@ class ShadowReplicator:
         self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
         self.tail.cancel()
         self.read()
-
-    def _note(self, event: str, cause: int, *more: str) -> int:
-        return self.runtime.note(event, cause, self.topic.cluster.number, self.number, *more)
 
     # --- reading and sending
 
@@ -316,18 +318,14 @@ class ShadowReplicator:
 
     def _skip(self, index: int) -> None:
         self.skipped += 1
-        self._note_entry("shadow.entry-skipped", index, "expired")
-        self.cursor.acknowledge(index)
-
-    def _note_entry(self, event: str, index: int, *more: str) -> None:
-        self.runtime.note(
-            event,
+        self.runtime.rows.shadow_entry_skipped(
             self.topic.stored_seqs[index],
-            self.topic.cluster.number,
-            self.number,
-            *self.topic.log.position(index),
-            *more,
+            cluster=self.topic.cluster.number,
+            topic=self.number,
+            at=self.topic.log.position(index),
+            reason="expired",
         )
+        self.cursor.acknowledge(index)
 
     def _send(self, index: int) -> None:
         record = self.topic.log.records[index]
@@ -363,7 +361,13 @@ class ShadowReplicator:
 
         The entry is read again after a wait.
         """
-        self._note_entry("shadow.entry-refused", index, "not-a-shadow")
+        self.runtime.rows.shadow_entry_refused(
+            self.topic.stored_seqs[index],
+            cluster=self.topic.cluster.number,
+            topic=self.number,
+            at=self.topic.log.position(index),
+            reason="not-a-shadow",
+        )
         self._perform(self.connecting.interrupted(), NULL)
         self._at(self.runtime.now_us + REFUSED_WAIT_US, self.read_again)
 
@@ -399,6 +403,6 @@ class ShadowReplicator:
         self.read_index = last + 1
         self.resets += 1
         after = self.topic.log.position(last)
-        self.runtime.note(
-            "shadow.replicator-reset", NULL, self.topic.cluster.number, self.number, *before, *after, passed
+        self.runtime.rows.shadow_replicator_reset(
+            NULL, cluster=self.topic.cluster.number, topic=self.number, at=before, to=after, count=passed
         )

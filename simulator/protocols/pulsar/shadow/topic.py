@@ -61,18 +61,12 @@ def _note_lost(topic: ShadowTopic, subscription: Subscription, first_index: int,
             continue
         lost.add(message)
         delivered = message in runtime.delivered[subscription.name]
-        runtime.note(
-            "message.lost",
-            cause,
-            topic.cluster.number,
-            topic.number,
-            subscription.number,
-            messages.producer[message],
-            messages.sequence_id[message],
-            *topic.log.position(index),
-            batch_index,
-            UNACKNOWLEDGED if delivered else UNREAD,
+        about = (
+            *(topic.cluster.number, topic.number, subscription.number),
+            *(messages.producer[message], messages.sequence_id[message]),
+            *(*topic.log.position(index), batch_index),
         )
+        runtime.rows.message_lost(cause, about=about, reason=UNACKNOWLEDGED if delivered else UNREAD)
 
 
 def lost_messages(topic: ShadowTopic, subscription: str) -> int:
@@ -155,7 +149,9 @@ class ShadowTopic(Topic):
         self.waits_for_source = self.cluster.topics.get(self.source.name) is not self.source
         if self.waits_for_source:
             self.loaded = False
-            self.runtime.note("shadow.load-failed", cause, self.cluster.number, self.number, self.source.name)
+            self.runtime.rows.shadow_load_failed(
+                cause, cluster=self.cluster.number, topic=self.number, reason=self.source.name
+            )
             return
         super().load(cause, first)
         self._leave_deleted(self.loaded_seq)
@@ -165,7 +161,7 @@ class ShadowTopic(Topic):
 
         With the hazard option, the ledgers that it shares are deleted, too.
         """
-        self.runtime.note("shadow.deleted", cause, self.cluster.number, self.number)
+        self.runtime.rows.shadow_deleted(cause, cluster=self.cluster.number, topic=self.number)
         if self.runtime.option("shadowDeletesSharedLedgers"):
             for ledger in self.source.log.ledgers:
                 self.source.shadows.storage.delete(ledger, self.name, cause)
@@ -193,7 +189,9 @@ class ShadowTopic(Topic):
         """Read the source's ledgers at a load; the last is opened for reading, without recovery."""
         if self.fresh:
             self.fresh = False
-            self.runtime.note("shadow.created", cause, self.cluster.number, self.number, self.source.name)
+            self.runtime.rows.shadow_created(
+                cause, cluster=self.cluster.number, topic=self.number, reason=self.source.name
+            )
         self.shadow_log.current = None
         self.refresh_due = False
         self.seen_version = self.source.shadows.version
@@ -209,7 +207,7 @@ class ShadowTopic(Topic):
             return
         version = self.source.shadows.version
         if version <= self.seen_version:
-            self.runtime.note("shadow.watch-ignored", cause, self.cluster.number, self.number)
+            self.runtime.rows.shadow_watch_ignored(cause, cluster=self.cluster.number, topic=self.number)
             return
         self.seen_version = version
         self._read_ledgers("metadata", cause)
@@ -224,8 +222,12 @@ class ShadowTopic(Topic):
         if not self.source.log.ledgers:
             return
         log.read_ledgers()
-        seq = self.runtime.note(
-            "shadow.ledgers-read", cause, self.cluster.number, self.number, log.opened.id, len(log.ledgers)
+        seq = self.runtime.rows.shadow_ledgers_read(
+            cause,
+            cluster=self.cluster.number,
+            topic=self.number,
+            ledger=log.opened.id,
+            count=len(log.ledgers),
         )
         if log.current is not opened_before:
             self.current_entries = 0
@@ -256,7 +258,9 @@ class ShadowTopic(Topic):
         if position[0] > self.shadow_log.opened.id:
             self.queued.append((position, cause, who))
             self.queued_ever += 1
-            self.runtime.note("shadow.add-queued", cause, self.cluster.number, self.number, *position)
+            self.runtime.rows.shadow_add_queued(
+                cause, cluster=self.cluster.number, topic=self.number, at=position
+            )
             return "queued"
         self._take(position, cause, who)
         return "taken"
@@ -270,14 +274,13 @@ class ShadowTopic(Topic):
         before = self.log.last_confirmed
         self.shadow_log.confirm(*position)
         self.current_entries = position[1]
-        seq = self.runtime.note(
-            "shadow.added",
+        seq = self.runtime.rows.shadow_added(
             cause,
-            self.cluster.number,
-            self.number,
-            *position,
-            *before,
-            "client" if who is None else "replicator",
+            cluster=self.cluster.number,
+            topic=self.number,
+            at=position,
+            to=before,
+            reason="client" if who is None else "replicator",
         )
         if who is not None:
             if self.runtime.option("shadowCachesReplicatedEntries"):
@@ -289,8 +292,8 @@ class ShadowTopic(Topic):
         """Set the last confirmed entry to this position, from the metadata or the bookies."""
         before = self.log.last_confirmed if self.shadow_log.confirmed[0] >= 0 else (NULL, NULL)
         self.shadow_log.confirm(*position)
-        seq = self.runtime.note(
-            "shadow.confirmed", cause, self.cluster.number, self.number, *before, *position, reason
+        seq = self.runtime.rows.shadow_confirmed(
+            cause, cluster=self.cluster.number, topic=self.number, at=before, to=position, reason=reason
         )
         self._entries_visible(seq)
 

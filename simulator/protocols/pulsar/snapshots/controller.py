@@ -351,18 +351,20 @@ class SnapshotController:
     def start(self, reason: str, cause: int) -> None:
         """Begin the fixed-rate timer; the first tick has no delay."""
         self._become(TICKING)
-        seq = self._note("controller.started", cause, reason)
+        seq = self.runtime.rows.controller_started(
+            cause, cluster=self.topic.cluster.number, topic=self.topic.number, reason=reason
+        )
         self.runtime.schedule(self.runtime.now_us, self.rank, self.tick, seq)
 
     def close(self, reason: str, cause: int) -> None:
         """Cancel the timer; pending snapshots are dropped, neither completed nor timed out."""
         self._become(CLOSED)
+        rows, cluster, topic = self.runtime.rows, self.topic.cluster.number, self.topic.number
         for abandoned in self.building.close():
-            self._note("snapshot.abandoned", cause, abandoned.snapshot, reason)
-        self._note("controller.stopped", cause, reason)
-
-    def _note(self, event: str, cause: int, *fields: int | str | None) -> int:
-        return self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, *fields)
+            rows.snapshot_abandoned(
+                cause, cluster=cluster, topic=topic, snapshot=abandoned.snapshot, reason=reason
+            )
+        rows.controller_stopped(cause, cluster=cluster, topic=topic, reason=reason)
 
     # --- the tick
 
@@ -371,18 +373,19 @@ class SnapshotController:
         if not self.ticking:
             return
         runtime = self.runtime
+        rows, cluster, topic = runtime.rows, self.topic.cluster.number, self.topic.number
         runtime.schedule(runtime.now_us + self.period_us, self.rank, self.tick, NULL)
         if cause != NULL and self._first_tick_fails():
-            self._note("controller.tick-failed", cause)
+            rows.controller_tick_failed(cause, cluster=cluster, topic=topic)
             return
         for effect in self.building.tick(self.facts(), runtime.snapshot_count + 1, runtime.now_us):
             match effect:
                 case TimeOut(snapshot):
-                    self._note("snapshot.timed-out", NULL, snapshot)
+                    rows.snapshot_timed_out(NULL, cluster=cluster, topic=topic, snapshot=snapshot)
                 case Complete():
                     self._complete(effect, self.topic.last_confirmed, NULL)
                 case Refuse(reason):
-                    self._note("snapshot.refused", cause, reason)
+                    rows.snapshot_refused(cause, cluster=cluster, topic=topic, reason=reason)
                 case Request(snapshot):
                     runtime.snapshot_count = snapshot
                     runtime.snapshot_names.note(snapshot, self.topic.cluster.index)
@@ -444,7 +447,13 @@ class SnapshotController:
         return uuid_text(self.id_stream, snapshot)
 
     def _request(self, request: Request, cause: int) -> None:
-        seq = self._note("snapshot.requested", cause, request.snapshot, request.round)
+        seq = self.runtime.rows.snapshot_requested(
+            cause,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            snapshot=request.snapshot,
+            count=request.round,
+        )
         if self.topic.terminated:
             return
         written = self._write(
@@ -492,13 +501,19 @@ class SnapshotController:
         for effect in answered:
             match effect:
                 case Ignore():
-                    self.runtime.note(
-                        "snapshot.answer-ignored", cause, cluster, marker.cluster, topic, "not-pending"
+                    self.runtime.rows.snapshot_answer_ignored(
+                        cause, cluster=cluster, peer=marker.cluster, topic=topic, reason="not-pending"
                     )
                 case Answered(snapshot, round_):
-                    fields = (snapshot, round_, *here, *marker.position)
-                    cause = self.runtime.note(
-                        "snapshot.answered", cause, cluster, marker.cluster, topic, *fields
+                    cause = self.runtime.rows.snapshot_answered(
+                        cause,
+                        cluster=cluster,
+                        peer=marker.cluster,
+                        topic=topic,
+                        snapshot=snapshot,
+                        count=round_,
+                        at=here,
+                        to=marker.position,
                     )
                 case Request():
                     self._request(effect, cause)
@@ -508,17 +523,23 @@ class SnapshotController:
     def _complete(self, complete: Complete, local: Position, cause: int) -> None:
         """Write the Snapshot marker; the snapshot is complete once it is stored (#26119)."""
         snapshot, duration_us = complete.snapshot, self.runtime.now_us - complete.started_us
-        seq = self._note("snapshot.completed", cause, snapshot, *local, duration_us, complete.how)
+        seq = self.runtime.rows.snapshot_completed(
+            cause,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            snapshot=snapshot,
+            at=local,
+            duration_us=duration_us,
+            reason=complete.how,
+        )
         for name, ledger, entry in complete.answers:
-            self.runtime.note(
-                "snapshot.position",
+            self.runtime.rows.snapshot_position(
                 seq,
-                self.topic.cluster.number,
-                name,
-                self.topic.number,
-                snapshot,
-                ledger,
-                entry,
+                cluster=self.topic.cluster.number,
+                peer=name,
+                topic=self.topic.number,
+                snapshot=snapshot,
+                to=(ledger, entry),
             )
         written = self._write(
             seq,
@@ -549,21 +570,26 @@ class SnapshotController:
             clusters=clusters,
         )
         marker = self.runtime.markers[self.runtime.marker_count - 1]
-        position = self.topic.log.position(self.topic.log.length - 1)
-        seq = self._note("update.written", marker_seq, subscription.number, number, marker.number, *position)
+        seq = self.runtime.rows.update_written(
+            marker_seq,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=subscription.number,
+            snapshot=number,
+            marker=marker.number,
+            at=self.topic.log.position(self.topic.log.length - 1),
+        )
         self.runtime.markers.set_update_seq(marker.number, seq)
         for name, ledger, entry in clusters:
-            self.runtime.note(
-                "update.position",
+            self.runtime.rows.update_position(
                 seq,
-                self.topic.cluster.number,
-                name,
-                self.topic.number,
-                subscription.number,
-                number,
-                marker.number,
-                ledger,
-                entry,
+                cluster=self.topic.cluster.number,
+                peer=name,
+                topic=self.topic.number,
+                subscription=subscription.number,
+                snapshot=number,
+                marker=marker.number,
+                to=(ledger, entry),
             )
         self.topic.wake(marker_seq)
 
@@ -577,9 +603,8 @@ class SnapshotController:
         own = next(
             ((ledger, entry) for name, ledger, entry in marker.clusters if name == topic.cluster.name), None
         )
-        fields = (topic.cluster.number, marker.origin, topic.number, marker.subscription, marker.number)
         if own is None and not marker.carried:
-            runtime.note("update.refused", cause, *fields, NULL, NULL, "not-addressed")
+            self._refuse_update(marker, (NULL, NULL), "not-addressed", cause)
             return
         subscription = topic.subscriptions.get(marker.subscription)
         if subscription is None:
@@ -591,17 +616,35 @@ class SnapshotController:
         update = Arrived(marker.origin, SubscriptionSeen(subscription), index, beyond, marker.carried)
         applied = applied_by(runtime.rule, update, topic.log.length)
         if applied.up_to is None:
-            seq = runtime.note("update.refused", cause, *fields, *(own or (NULL, NULL)), applied.refused)
+            seq = self._refuse_update(marker, own or (NULL, NULL), applied.refused, cause)
         else:
-            place = own if own and applied.up_to == index else topic.log.position(applied.up_to)
-            seq = runtime.note(
-                "update.applied", cause, *fields, *place, runtime.markers.update_seq(marker.number)
+            seq = runtime.rows.update_applied(
+                cause,
+                cluster=topic.cluster.number,
+                peer=marker.origin,
+                topic=topic.number,
+                subscription=marker.subscription,
+                marker=marker.number,
+                to=own if own and applied.up_to == index else topic.log.position(applied.up_to),
+                evidence_seq=runtime.markers.update_seq(marker.number),
             )
             subscription.last_applied_us = runtime.now_us
             subscription.acknowledge_up_to(applied.up_to, "update", seq)
         if applied.entries:
             written_seq = runtime.markers.update_seq(marker.number)
             subscription.acknowledge_listed(applied.entries, marker.origin, written_seq, seq)
+
+    def _refuse_update(self, marker: Marker, to: Position, reason: str, cause: int) -> int:
+        return self.runtime.rows.update_refused(
+            cause,
+            cluster=self.topic.cluster.number,
+            peer=marker.origin,
+            topic=self.topic.number,
+            subscription=marker.subscription,
+            marker=marker.number,
+            to=to,
+            reason=reason,
+        )
 
     def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
         """Create a missing subscription, replicated, at earliest (#20767), or latest in older releases."""

@@ -76,7 +76,7 @@ class SnapshotLookup:
         """Drop all cached snapshots."""
         if self.cache is not None:
             for snapshot in self.cache.snapshots:
-                self._note("snapshot.evicted", snapshot.snapshot, cause, reason)
+                self._note_evicted(snapshot, reason, cause)
             self.cache.snapshots = []
 
     def read(self, marker: Marker, cause: int) -> None:
@@ -89,9 +89,16 @@ class SnapshotLookup:
         assert marker.position is not None and marker.snapshot is not None, "a snapshot has both"
         index = self.topic.log.index_of(*marker.position)
         gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters, carried=marker.carried))
-        seq = self._note("snapshot.cached", marker.snapshot, cause, *marker.position)
+        seq = self.runtime.rows.snapshot_cached(
+            cause,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.subscription.number,
+            snapshot=marker.snapshot,
+            at=marker.position,
+        )
         for snapshot, reason in gone:
-            self._note("snapshot.evicted", snapshot.snapshot, seq, reason)
+            self._note_evicted(snapshot, reason, seq)
         if self.runtime.option("lookupOnSnapshotArrival"):
             self.look_up(seq, arrived=True)
 
@@ -104,15 +111,21 @@ class SnapshotLookup:
             return
         snapshot, passed = self.cache.take_up_to(self.subscription.cursor.mark_delete)
         for old in passed:
-            self._note("snapshot.evicted", old.snapshot, cause, "passed")
+            self._note_evicted(old, "passed", cause)
         if snapshot is None and not arrived:
             return
         rule = self.runtime.rule
         due = ask(rule, "update_due", SubscriptionSeen(self.subscription), snapshot)
         used = cause
         if snapshot is not None:
-            place = self.topic.log.position(snapshot.index)
-            used = self._note("snapshot.used", snapshot.snapshot, cause, *place)
+            used = self.runtime.rows.snapshot_used(
+                cause,
+                cluster=self.topic.cluster.number,
+                topic=self.topic.number,
+                subscription=self.subscription.number,
+                snapshot=snapshot.snapshot,
+                at=self.topic.log.position(snapshot.index),
+            )
         if not due:
             return
         if self.topic.controller is not None:  # without one the broker drops the snapshot, too
@@ -121,13 +134,12 @@ class SnapshotLookup:
                 self.used = snapshot.clusters
             self.topic.controller.write_update(self.subscription, snapshot, used)
 
-    def _note(self, event: str, snapshot: int, cause: int, *more: int | str) -> int:
-        return self.runtime.note(
-            event,
+    def _note_evicted(self, snapshot: CachedSnapshot, reason: str, cause: int) -> None:
+        self.runtime.rows.snapshot_evicted(
             cause,
-            self.topic.cluster.number,
-            self.topic.number,
-            self.subscription.number,
-            snapshot,
-            *more,
+            cluster=self.topic.cluster.number,
+            topic=self.topic.number,
+            subscription=self.subscription.number,
+            snapshot=snapshot.snapshot,
+            reason=reason,
         )

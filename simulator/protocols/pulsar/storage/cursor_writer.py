@@ -62,14 +62,13 @@ class CursorWriter:
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
         subscription.border.persist()
-        self.runtime.note(
-            "cursor.persisted",
+        self.runtime.rows.cursor_persisted(
             cause,
-            topic.cluster.number,
-            topic.number,
-            subscription.number,
-            *subscription.border.position(cursor.mark_delete),
-            cursor.deleted_count,
+            cluster=topic.cluster.number,
+            topic=topic.number,
+            subscription=subscription.number,
+            at=subscription.border.position(cursor.mark_delete),
+            count=cursor.deleted_count,
         )
 
     def flush(self, _argument: None) -> None:

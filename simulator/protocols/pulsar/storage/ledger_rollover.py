@@ -50,12 +50,16 @@ class LedgerRollover:
             closed = log.ledgers[-1]
             if closed.closed_us is None:
                 log.close_ledger(runtime.now_us)
-                runtime.note(
-                    "ledger.closed", cause, topic.cluster.number, topic.number, closed.id, closed.entries
+                runtime.rows.ledger_closed(
+                    cause,
+                    cluster=topic.cluster.number,
+                    topic=topic.number,
+                    ledger=closed.id,
+                    count=closed.entries,
                 )
         ledger = topic.cluster.take_ledger()
         log.open_ledger(ledger, runtime.now_us)
-        runtime.note("ledger.opened", cause, topic.cluster.number, topic.number, ledger)
+        runtime.rows.ledger_opened(cause, cluster=topic.cluster.number, topic=topic.number, ledger=ledger)
         setting = topic.cluster.setting
         self.limits = (
             setting("managedLedgerMaxEntriesPerLedger", topic),

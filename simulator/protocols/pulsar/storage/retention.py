@@ -189,15 +189,14 @@ def check(topic: Topic) -> Iterator[int]:
     if type_ is None:
         return
     quota = quota_of(topic, type_)
-    cause = topic.runtime.note(
-        "topic.quota-exceeded",
+    cause = topic.runtime.rows.topic_quota_exceeded(
         NULL,
-        topic.cluster.number,
-        topic.number,
-        type_,
-        quota.policy,
-        backlog_bytes(topic),
-        None if oldest is None else topic.runtime.now_us - oldest * _MS,
+        cluster=topic.cluster.number,
+        topic=topic.number,
+        reason=type_,
+        detail=quota.policy,
+        size_bytes=backlog_bytes(topic),
+        duration_us=None if oldest is None else topic.runtime.now_us - oldest * _MS,
     )
     if quota.policy != EVICTION:
         disconnect_producers(topic, cause)
@@ -562,8 +561,8 @@ def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
         return
     before_index, seq = ledgers[-1].first_index + ledgers[-1].entries, cause
     for ledger in ledgers:
-        seq = topic.runtime.note(
-            "ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries
+        seq = topic.runtime.rows.ledger_trimmed(
+            cause, cluster=topic.cluster.number, topic=topic.number, ledger=ledger.id, count=ledger.entries
         )
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     topic.log.trim(before_index, keep_last=True)  # of a terminated topic the last one may be empty
@@ -578,10 +577,12 @@ def drop_everything(topic: Topic, cause: int) -> None:
     if log.current is not None:
         closed = log.current
         log.close_ledger(runtime.now_us)
-        runtime.note("ledger.closed", cause, topic.cluster.number, topic.number, closed.id, closed.entries)
+        runtime.rows.ledger_closed(
+            cause, cluster=topic.cluster.number, topic=topic.number, ledger=closed.id, count=closed.entries
+        )
     for ledger in tuple(log.ledgers):
-        seq = runtime.note(
-            "ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries
+        seq = runtime.rows.ledger_trimmed(
+            cause, cluster=topic.cluster.number, topic=topic.number, ledger=ledger.id, count=ledger.entries
         )
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     log.trim(log.length)
@@ -656,7 +657,9 @@ PORTION_ENTRIES = 500
 """Entries that a cursor is moved over in one event: two or three milliseconds."""
 
 
-def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> Iterator[int]:
+def pass_over(
+    subscription: Subscription, last: int, event: str, cause: int, reason: str | None = None
+) -> Iterator[int]:
     """Write rows for the unacked messages that a cursor is about to be moved past.
 
     They are those up to entry `last`, in portions of the clock's.
@@ -668,7 +671,7 @@ def pass_over(subscription: Subscription, last: int, event: str, cause: int, *mo
     )
     for begin in range(first, last + 1, PORTION_ENTRIES):
         end = min(begin + PORTION_ENTRIES, last + 1)
-        _pass_over(topic, cursor, subscription, begin, end, event, cause, more)
+        _pass_over(topic, cursor, subscription, begin, end, event, cause, reason)
         if end <= last:
             yield PORTION_ENTRIES
 
@@ -681,24 +684,23 @@ def _pass_over(
     end: int,
     event: str,
     cause: int,
-    more: tuple[str, ...],
+    reason: str | None,
 ) -> None:
+    rows, messages = topic.runtime.rows, topic.runtime.messages
     for index, message, batch_index in messages_between(topic, first, end):
-        remaining = cursor.batch_remaining(index, topic.runtime.messages.batch[message - max(batch_index, 0)])
+        remaining = cursor.batch_remaining(index, messages.batch[message - max(batch_index, 0)])
         if remaining >> max(batch_index, 0) & 1:
-            messages = topic.runtime.messages
-            topic.runtime.note(
-                event,
-                cause,
-                topic.cluster.number,
-                topic.number,
-                subscription.number,
-                messages.producer[message],
-                messages.sequence_id[message],
-                *topic.log.position(index),
-                batch_index,
-                *more,
+            about = (
+                *(topic.cluster.number, topic.number, subscription.number),
+                *(messages.producer[message], messages.sequence_id[message]),
+                *(*topic.log.position(index), batch_index),
             )
+            if event == "message.skipped":
+                rows.message_skipped(cause, about=about, reason=reason)
+            elif event == "message.evicted":
+                rows.message_evicted(cause, about=about)
+            else:
+                rows.message_expired(cause, about=about)
             if event != "message.evicted":  # which is a loss
                 topic.runtime.settled[subscription.name].add(message)
 
@@ -850,15 +852,14 @@ def _note_not_replicated(replicator: Replicator, index: int, message: int, reaso
     if messages.origin[message] != replicator.origin_index or replicator.cursor.is_acknowledged(index):
         return
     replicate_to = messages.replicate_to[message]
-    replicator.runtime.note(
-        "message.not-replicated",
+    replicator.runtime.rows.message_not_replicated(
         topic.stored_seqs[index] if cause == NULL else cause,
-        topic.cluster.number,
-        replicator.peer_number,
-        topic.number,
-        messages.producer[message],
-        messages.sequence_id[message],
-        "replicate_to" if replicate_to != -1 and not replicate_to & replicator.peer_bit else reason,
+        cluster=topic.cluster.number,
+        peer=replicator.peer_number,
+        topic=topic.number,
+        producer=messages.producer[message],
+        sequence_id=messages.sequence_id[message],
+        reason="replicate_to" if replicate_to != -1 and not replicate_to & replicator.peer_bit else reason,
     )
 
 
