@@ -141,13 +141,12 @@ _BODY = """def {method}(self, cause{parameters}):
     return seq
 """
 
-
 _VALUES: dict[Any, str] = {
     Name: "{0} if type({0}) is int else NULL if {0} is None else intern({0})",
     int: "{0}",
     int | None: "NULL if {0} is None else {0}",
 }
-"""How the body writes an argument, by its annotation; one of several columns is a tuple of integers."""
+"""How the body writes an argument, by its annotation."""
 
 
 def _declared(code: int, plane: str, says: str) -> Callable[[_Writer], _Writer]:
@@ -158,6 +157,11 @@ def _declared(code: int, plane: str, says: str) -> Callable[[_Writer], _Writer]:
         values: list[str] = []
         for parameter, hint in hints.items():
             several = get_origin(hint) is Annotated
+            if not several and hint not in _VALUES:
+                raise TypeError(
+                    f"{method.__name__}: {parameter} is {hint}; a column is a Name, int, int | None, or "
+                    "several in an Annotated tuple"
+                )
             fields += hint.__metadata__[0].split() if several else (parameter,)
             values.append(f"*{parameter}" if several else _VALUES[hint].format(parameter))
         name, made = method.__name__, {"NULL": NULL}

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from simulator.trace.registry import Name, NameNumber, Vocabulary, control, data, events_of
 from simulator.trace.shared_events import SHARED_EVENTS, SharedRows
@@ -17,6 +17,13 @@ AboutSent = Annotated[
     "cluster peer subscription client topic count reason entry",
 ]
 """The columns of a row about a message between nodes."""
+
+
+class GroupNames(TypedDict):
+    """The columns that name a process of a group: `**leader.names` in a call."""
+
+    cluster: Name
+    subscription: Name
 
 
 class EmqxRows(SharedRows):

@@ -17,6 +17,7 @@ from simulator.kernel.clock import Handler
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.emqx import leader as machine
 from simulator.protocols.emqx.cluster_state import ClusterState
+from simulator.protocols.emqx.events import GroupNames
 from simulator.protocols.emqx.leader import REQUEST_TIMEOUT_US, Claim, Leader, LeaderFaults
 from simulator.protocols.emqx.protocol import (
     CRASHED,
@@ -266,8 +267,7 @@ class LeaderProcess:
         seq = (
             system.rows.leader_round(
                 self.born_seq,
-                cluster=self.node,
-                subscription=self.group,
+                **self.names,
                 count=self.number,
                 entry=len(self.leader.streams),
                 sequence_id=len(self.leader.borrowers),
@@ -278,16 +278,16 @@ class LeaderProcess:
         for name, assignment in self.leader.streams.items():
             if name not in known:
                 system.rows.stream_found(
-                    seq,
-                    cluster=self.node,
-                    subscription=self.group,
-                    topic=name,
-                    entry=assignment.position,
-                    count=self.number,
+                    seq, **self.names, topic=name, entry=assignment.position, count=self.number
                 )
         self._carry_out(effects, seq)
         if rearm and self.alive:
             self._arm(system.setting("leader_renew_streams_interval"), self.renew_streams, True)
+
+    @property
+    def names(self) -> GroupNames:
+        """The columns that name it in a row."""
+        return {"cluster": self.node, "subscription": self.group}
 
     def periodical_actions(self, _argument: None = None) -> None:
         """Drop expired borrowers and resend messages that have no response yet."""
@@ -306,9 +306,7 @@ class LeaderProcess:
             return
         if store.cut_off(self.node, now):
             self.requested_us = now
-            self.system.rows.leader_blocked(
-                self.born_seq, cluster=self.node, subscription=self.group, count=self.number
-            )
+            self.system.rows.leader_blocked(self.born_seq, **self.names, count=self.number)
             self.system.schedule(
                 min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self.answered
             )
@@ -337,11 +335,7 @@ class LeaderProcess:
         requested_us, self.requested_us = self.requested_us, None
         answers = system.store.answers(self.node, system.now_us)
         seq = system.rows.leader_unblocked(
-            self.born_seq,
-            cluster=self.node,
-            subscription=self.group,
-            count=self.number,
-            reason="answered" if answers else "timeout",
+            self.born_seq, **self.names, count=self.number, reason="answered" if answers else "timeout"
         )
         if answers:
             self._renew(seq, requested_us)
@@ -378,18 +372,11 @@ class LeaderProcess:
         kept = system.store.groups[self.group]
         wanted = {name: (one.rank, one.position) for name, one in self.leader.streams.items()}
         changed = [name for name in wanted if kept.positions.get(name) != wanted[name]]
-        seq = system.rows.leader_committed(
-            cause, cluster=self.node, subscription=self.group, count=self.number, entry=len(changed)
-        )
+        seq = system.rows.leader_committed(cause, **self.names, count=self.number, entry=len(changed))
         for name in changed:
             position = wanted[name][1]
             system.rows.progress_persisted(
-                seq,
-                cluster=self.node,
-                subscription=self.group,
-                topic=name,
-                entry=NULL if position == END else position,
-                count=self.number,
+                seq, **self.names, topic=name, entry=NULL if position == END else position, count=self.number
             )
         if kept.life != self.life:
             self._adopt(seq, kept.life)
@@ -404,12 +391,7 @@ class LeaderProcess:
         for name, one in self.leader.streams.items():
             if one.position != END:
                 self.system.rows.stream_found(
-                    cause,
-                    cluster=self.node,
-                    subscription=self.group,
-                    topic=name,
-                    entry=one.position,
-                    count=self.number,
+                    cause, **self.names, topic=name, entry=one.position, count=self.number
                 )
 
     # --- messages
@@ -442,8 +424,7 @@ class LeaderProcess:
                 position = NULL if effect.position == END else effect.position
                 cause = system.rows.assignment_changed(
                     cause,
-                    cluster=self.node,
-                    subscription=self.group,
+                    **self.names,
                     client=effect.owner[0],
                     topic=effect.stream,
                     count=effect.owner[2],
@@ -454,8 +435,7 @@ class LeaderProcess:
             elif isinstance(effect, machine.Saved):
                 cause = system.rows.progress_saved(
                     cause,
-                    cluster=self.node,
-                    subscription=self.group,
+                    **self.names,
                     client=effect.owner[0],
                     topic=effect.stream,
                     entry=NULL if effect.before == END else effect.before,
@@ -464,17 +444,12 @@ class LeaderProcess:
                 )
             elif isinstance(effect, machine.Joined):
                 cause = system.rows.borrower_joined(
-                    cause,
-                    cluster=self.node,
-                    subscription=self.group,
-                    client=effect.borrower[0],
-                    count=effect.borrower[2],
+                    cause, **self.names, client=effect.borrower[0], count=effect.borrower[2]
                 )
             elif isinstance(effect, machine.Dropped):
                 cause = system.rows.borrower_dropped(
                     cause,
-                    cluster=self.node,
-                    subscription=self.group,
+                    **self.names,
                     client=effect.borrower[0],
                     count=effect.borrower[2],
                     reason=effect.why,
@@ -504,16 +479,13 @@ class LeaderProcess:
 
     def _gone(self, cause: int, why: str, state: str) -> None:
         assert state in LEADER_MOVES[self.state], f"no move of a leader from {self.state} to {state}"
-        seq = self.system.rows.leader_ended(
-            cause, cluster=self.node, subscription=self.group, count=self.number, reason=why
-        )
+        seq = self.system.rows.leader_ended(cause, **self.names, count=self.number, reason=why)
         self.state = state
         for name, one in self.leader.streams.items():
             if one.owner is not None:
                 self.system.rows.assignment_changed(
                     seq,
-                    cluster=self.node,
-                    subscription=self.group,
+                    **self.names,
                     client=one.owner[0],
                     topic=name,
                     count=one.owner[2],

@@ -78,10 +78,8 @@ class AcknowledgementFilter:
             )
             seq = runtime.rows.message_filtered(
                 cause,
-                cluster=topic.cluster.number,
+                **subscription.names,
                 peer=peer,
-                topic=topic.number,
-                subscription=subscription.number,
                 producer=producer,
                 sequence_id=sequence_id,
                 at=at,
@@ -280,10 +278,8 @@ class AcknowledgementSender:
         size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
         seq = runtime.rows.acknowledgements_sent(
             cause,
-            cluster=topic.cluster.number,
+            **self.subscription.names,
             peer=peer,
-            topic=topic.number,
-            subscription=self.subscription.number,
             at=topic.log.position(cursor.mark_delete),
             count=cursor.deleted_count,
             size_bytes=size_bytes,
@@ -318,12 +314,7 @@ class AcknowledgementSender:
         line = self.lines.get(peer)
         if line is None or line.number != number or not self._holds(peer, line):
             self.runtime.rows.acknowledgements_lost(
-                seq,
-                cluster=self.topic.cluster.number,
-                peer=peer,
-                topic=self.topic.number,
-                subscription=self.subscription.number,
-                evidence_seq=seq,
+                seq, **self.subscription.names, peer=peer, evidence_seq=seq
             )
             if line is not None and line.number == number:
                 del self.lines[peer]
@@ -406,10 +397,8 @@ def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: K
         )
     seq = topic.runtime.rows.acknowledgements_applied(
         cause,
-        cluster=topic.cluster.number,
+        **subscription.names,
         peer=peer.number,
-        topic=topic.number,
-        subscription=subscription.number,
         to=sender.topic.log.position(known.mark_delete),
         count=len(known.deleted),
         evidence_seq=cause,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from simulator.trace.registry import (
     About,
@@ -31,6 +31,19 @@ AboutPassed = Annotated[
     "cluster topic subscription producer sequence_id ledger entry batch_index",
 ]
 """The columns of a row about a message that no consumer of the subscription acknowledges any more."""
+
+
+class TopicNames(TypedDict):
+    """The columns that name a topic in a cluster: `**topic.names` in a call."""
+
+    cluster: NameNumber
+    topic: NameNumber
+
+
+class SubscriptionNames(TopicNames):
+    """The columns that name a subscription of a topic."""
+
+    subscription: NameNumber
 
 
 class PulsarRows(SharedRows):

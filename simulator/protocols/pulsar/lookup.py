@@ -363,9 +363,7 @@ class Brokers:
 
     def _connected(self, topic: Topic, cause: int) -> None:
         self.located[topic.name] = topic.cluster.name
-        self.runtime.rows.producer_connected(
-            cause, cluster=topic.cluster.number, topic=topic.number, client=self.number
-        )
+        self.runtime.rows.producer_connected(cause, **topic.names, client=self.number)
 
     def beyond(self, topic: Topic) -> Topic | None:
         """The topic in green to which a migrated topic redirects its producers, None while there is none.
@@ -381,11 +379,7 @@ class Brokers:
     def redirect(self, topic: Topic, there: Topic, cause: int) -> None:
         """The broker redirects: the topic is in another cluster."""
         seq = self.runtime.rows.client_redirected(
-            cause,
-            cluster=topic.cluster.number,
-            peer=there.cluster.number,
-            topic=topic.number,
-            client=self.number,
+            cause, **topic.names, peer=there.cluster.number, client=self.number
         )
         self._connected(there, seq)
 
@@ -420,9 +414,7 @@ class Brokers:
         if self.resolver is None or self.located.get(topic.name) != topic.cluster.name:
             return
         del self.located[topic.name]
-        self.runtime.rows.producer_disconnected(
-            cause, cluster=topic.cluster.number, topic=topic.number, client=self.number, reason=reason
-        )
+        self.runtime.rows.producer_disconnected(cause, **topic.names, client=self.number, reason=reason)
         if self.producer.alive:
             self.not_found()
 

@@ -318,11 +318,7 @@ class SingleActiveDispatcher(Dispatcher):
         self.active = chosen
         self.unacked = 0
         seq = self.runtime.rows.consumer_activated(
-            cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.subscription.number,
-            client=chosen.consumer.number,
+            cause, **self.subscription.names, client=chosen.consumer.number
         )
         delay_ms = self.topic.cluster.setting("activeConsumerFailoverDelayTimeMillis", self.topic)
         if self.subscription.type != "Failover" or not delay_ms:
@@ -658,9 +654,7 @@ class SharedDispatcher(Dispatcher):
         write = rows.consumer_blocked if blocked else rows.consumer_unblocked
         write(
             cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.subscription.number,
+            **self.subscription.names,
             client=None if session is None else session.consumer.number,
             count=count,
         )

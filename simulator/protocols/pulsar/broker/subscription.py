@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.deliveries import Ack
+    from simulator.protocols.pulsar.events import SubscriptionNames
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 _SECOND_US = 1_000_000
@@ -80,13 +81,7 @@ class Subscription:
             self.topic.evaluate_controller(cause)
             return
         self.replicated = enabled
-        seq = self.runtime.rows.subscription_replication_switched(
-            cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.number,
-            count=int(enabled),
-        )
+        seq = self.runtime.rows.subscription_replication_switched(cause, **self.names, count=int(enabled))
         if enabled:
             self.snapshots.begin()
         else:
@@ -128,18 +123,14 @@ class Subscription:
             self.border.recover()
         seq = self.runtime.rows.cursor_recovered(
             cause,
-            cluster=topic.cluster.number,
-            topic=topic.number,
-            subscription=self.number,
+            **self.names,
             at=self.border.position(self.cursor.mark_delete),
             count=self.cursor.deleted_count,
         )
         if self.cursor.mark_delete != before:
             seq = self.runtime.rows.cursor_moved(
                 seq,
-                cluster=topic.cluster.number,
-                topic=topic.number,
-                subscription=self.number,
+                **self.names,
                 at=stood,
                 to=self.border.position(self.cursor.mark_delete),
                 reason="recovery",
@@ -168,6 +159,12 @@ class Subscription:
             seq = rows.message_registered(ack_seq, about=about)
         self.after_acknowledgement(before, "acknowledgement", seq)
         self.dispatcher.release(acked, released, seq)
+
+    @property
+    def names(self) -> SubscriptionNames:
+        """The columns that name it in a row."""
+        topic = self.topic
+        return {"cluster": topic.cluster.number, "topic": topic.number, "subscription": self.number}
 
     def note_registered(self, index: int, message: int, batch_index: int, cause: int) -> int:
         """Write the row of an ack that the broker makes itself, without a client."""
@@ -232,10 +229,8 @@ class Subscription:
                 batch_index = NULL if count == 1 else bit
                 seq = runtime.rows.message_listed(
                     cause,
-                    cluster=topic.cluster.number,
+                    **self.names,
                     peer=peer,
-                    topic=topic.number,
-                    subscription=self.number,
                     producer=messages.producer[message],
                     sequence_id=messages.sequence_id[message],
                     at=topic.log.position(index),
@@ -282,9 +277,7 @@ class Subscription:
         """The `cursor.moved` row from `before` to the present mark-delete."""
         return self.runtime.rows.cursor_moved(
             cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.number,
+            **self.names,
             at=self.border.position(before),
             to=self.border.position(self.cursor.mark_delete),
             reason=reason,
@@ -301,15 +294,7 @@ class Subscription:
         mark_delete = self.cursor.mark_delete
         before = self.border.position(mark_delete)
         self.border.move(mark_delete, ledger)
-        self.runtime.rows.cursor_moved(
-            cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.number,
-            at=before,
-            to=(ledger, -1),
-            reason="rollover",
-        )
+        self.runtime.rows.cursor_moved(cause, **self.names, at=before, to=(ledger, -1), reason="rollover")
 
     def reset(self, mark_delete: int, reason: str, cause: int, seeks: bool = False) -> None:
         """An administrator's reset or a client's seek: ranges and batch sets are cleared, no Update follows.

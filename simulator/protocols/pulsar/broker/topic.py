@@ -16,7 +16,7 @@ from simulator.log.ledgers import SharedColumn, TopicLog
 from simulator.protocols.pulsar.ack_sync import NONE
 from simulator.protocols.pulsar.broker import session
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
-from simulator.protocols.pulsar.events import AboutMarker
+from simulator.protocols.pulsar.events import AboutMarker, TopicNames
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.ranks import TOPIC, rank
 from simulator.protocols.pulsar.replication.replicator import Replicator
@@ -238,12 +238,10 @@ class Topic:
         self.epoch += 1
         self.hot = HotSettings.of(self)
         self.active_by_ring = self.cluster.setting("activeConsumerFailoverConsistentHashing", self)
-        seq = runtime.rows.topic_loaded(cause, cluster=self.cluster.number, topic=self.number)
+        seq = runtime.rows.topic_loaded(cause, **self.names)
         self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
         if self.broker is not None:
-            runtime.rows.topic_assigned(
-                seq, cluster=self.cluster.number, topic=self.number, broker=self.broker.number
-            )
+            runtime.rows.topic_assigned(seq, **self.names, broker=self.broker.number)
         self.rollover.age_timed = False
         self.open_ledger(seq)
         self.data_timestamp_ms = 0
@@ -273,9 +271,7 @@ class Topic:
         if not self.loaded:
             return
         self.loaded = False
-        seq = self.runtime.rows.topic_unloaded(
-            cause, cluster=self.cluster.number, topic=self.number, reason=reason
-        )
+        seq = self.runtime.rows.topic_unloaded(cause, **self.names, reason=reason)
         if self.broker is not None:
             self.broker.forget_topic(self)
         for audience in self.audiences.values():
@@ -306,12 +302,8 @@ class Topic:
         self.terminated, self.refuses = True, "terminated"
         ledger = self.log.ledgers[-1]
         self.log.close_ledger(self.runtime.now_us)
-        self.runtime.rows.ledger_closed(
-            cause, cluster=self.cluster.number, topic=self.number, ledger=ledger.id, count=ledger.entries
-        )
-        seq = self.runtime.rows.topic_terminated(
-            cause, cluster=self.cluster.number, topic=self.number, at=self.log.last_confirmed
-        )
+        self.runtime.rows.ledger_closed(cause, **self.names, ledger=ledger.id, count=ledger.entries)
+        seq = self.runtime.rows.topic_terminated(cause, **self.names, at=self.log.last_confirmed)
         self.shadows.ledgers_changed(seq)
         session.disconnect(self, "terminated", seq)
         return seq
@@ -340,11 +332,7 @@ class Topic:
         self.replicators[peer] = replicator
         self.replicators = {name: self.replicators[name] for name in sorted(self.replicators)}
         self.runtime.rows.replicator_created(
-            cause,
-            cluster=self.cluster.number,
-            peer=peer,
-            topic=self.number,
-            at=self.log.position(replicator.cursor.mark_delete),
+            cause, **self.names, peer=peer, at=self.log.position(replicator.cursor.mark_delete)
         )
         return replicator
 
@@ -394,8 +382,8 @@ class Topic:
         seq = runtime.rows.message_stored(
             cause,
             cluster=self.cluster.number,
-            peer=source,
             topic=self.number,
+            peer=source,
             producer=messages.producer[first],
             sequence_id=messages.sequence_id[first],
             ledger=ledger.id,
@@ -434,8 +422,8 @@ class Topic:
             runtime.rows.message_stored(
                 cause,
                 cluster=self.cluster.number,
-                peer=source,
                 topic=self.number,
+                peer=source,
                 producer=messages.producer[message],
                 sequence_id=messages.sequence_id[message],
                 ledger=ledger,
@@ -472,6 +460,11 @@ class Topic:
         self.marker_bytes += size_bytes
         self.rollover.roll_if_full(seq)
         return seq
+
+    @property
+    def names(self) -> TopicNames:
+        """The columns that name it in a row."""
+        return {"cluster": self.cluster.number, "topic": self.number}
 
     def about_marker(
         self, marker: Marker, peer: str | None, index: int, subscription: str | None = None
@@ -585,8 +578,7 @@ class Topic:
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
         seq = self.runtime.rows.subscription_created(
             cause,
-            cluster=self.cluster.number,
-            topic=self.number,
+            **self.names,
             subscription=name,
             at=subscription.border.position(mark_delete),
             reason=reason,
@@ -601,9 +593,7 @@ class Topic:
     def delete_subscription(self, name: str, cause: int) -> int:
         """Delete the subscription and its cursor; returns the row's seq."""
         number = self.subscriptions.pop(name).number
-        seq = self.runtime.rows.subscription_deleted(
-            cause, cluster=self.cluster.number, topic=self.number, subscription=number
-        )
+        seq = self.runtime.rows.subscription_deleted(cause, **self.names, subscription=number)
         retention.subscription_deleted(self, name)
         return seq
 

@@ -646,13 +646,7 @@ class Consumer:
             )
         elif subscription.type != spec.type and not subscription.dispatcher.sessions:
             subscription.change_type(spec.type)
-        seq = topic.runtime.rows.consumer_connected(
-            cause,
-            cluster=topic.cluster.number,
-            topic=topic.number,
-            subscription=subscription.number,
-            client=self.number,
-        )
+        seq = topic.runtime.rows.consumer_connected(cause, **subscription.names, client=self.number)
         self.last_seq = max(self.last_seq, seq)
         session = Session(self, subscription)
         self.sessions[topic.place] = session
@@ -925,12 +919,7 @@ def _note_disconnected(session: Session, reason: str, cause: int) -> int:
     """The `consumer.disconnected` row."""
     topic = session.topic
     return topic.runtime.rows.consumer_disconnected(
-        cause,
-        cluster=topic.cluster.number,
-        topic=topic.number,
-        subscription=session.subscription.number,
-        client=session.consumer.number,
-        reason=reason,
+        cause, **session.subscription.names, client=session.consumer.number, reason=reason
     )
 
 

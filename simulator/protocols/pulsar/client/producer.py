@@ -87,20 +87,14 @@ class QuotaOfProducer:
 
     def _note_blocked(self, topic: Topic, policy: str, cause: int) -> int:
         return self.producer.runtime.rows.producer_blocked(
-            cause,
-            cluster=topic.cluster.number,
-            topic=topic.number,
-            client=self.producer.number,
-            reason=policy,
+            cause, **topic.names, client=self.producer.number, reason=policy
         )
 
     def _accept(self, topic: Topic) -> None:
         if topic.blocks_producers:
             self.accepted[topic.place] = topic.epoch
         if self.refused_us.pop(topic.place, None) is not None:
-            self.producer.runtime.rows.producer_unblocked(
-                NULL, cluster=topic.cluster.number, topic=topic.number, client=self.producer.number
-            )
+            self.producer.runtime.rows.producer_unblocked(NULL, **topic.names, client=self.producer.number)
 
 
 RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
@@ -470,9 +464,8 @@ class Producer:
             if (messages.sequence_id[first], 0) <= highest:
                 seq = runtime.rows.message_deduplicated(
                     cause,
-                    cluster=topic.cluster.number,
+                    **topic.names,
                     peer=None,
-                    topic=topic.number,
                     producer=self.number,
                     sequence_id=messages.sequence_id[first],
                 )
@@ -490,8 +483,7 @@ class Producer:
         for message in range(first, first + count):
             self.runtime.rows.message_send_failed(
                 cause,
-                cluster=topic.cluster.number,
-                topic=topic.number,
+                **topic.names,
                 producer=self.number,
                 sequence_id=self.runtime.messages.sequence_id[message],
                 reason=reason,
@@ -532,8 +524,7 @@ class Producer:
             for message in range(first, first + count):
                 seq = self.runtime.rows.message_resent(
                     NULL,
-                    cluster=topic.cluster.number,
-                    topic=topic.number,
+                    **topic.names,
                     producer=self.number,
                     sequence_id=messages.sequence_id[message],
                     count=times,

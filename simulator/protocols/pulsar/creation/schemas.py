@@ -340,9 +340,8 @@ def answered(replicator: Replicator, connection: int, index: int, schema: str, w
         replicator.last_error = why
         replicator.runtime.rows.replicator_stopped(
             topic.stored_seqs[index],
-            cluster=topic.cluster.number,
+            **topic.names,
             peer=replicator.peer_number,
-            topic=topic.number,
             at=topic.log.position(index),
             duration_us=replicator.runtime.now_us - replicator.schemas.since_us,
             reason="schema",

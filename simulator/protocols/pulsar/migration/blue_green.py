@@ -126,9 +126,7 @@ class BlueGreen:
             self._create_in_green(topic, self.runtime.clusters[green], seq)
         if topic.migrated_to is None:
             topic.migrated_to = green
-            seq = self.runtime.rows.topic_migrated(
-                seq, cluster=topic.cluster.number, peer=green, topic=topic.number
-            )
+            seq = self.runtime.rows.topic_migrated(seq, **topic.names, peer=green)
         self._redirect(topic, seq)
         for peer in tuple(topic.replicators):
             topic.replicators.pop(peer).remove(seq)
@@ -230,11 +228,7 @@ class BlueGreen:
         for migration in self.runtime.migrations:
             migration.redirected(session.topic, session.subscription.name, cause)
         seq = self.runtime.rows.client_redirected(
-            cause,
-            cluster=session.topic.cluster.number,
-            peer=session.topic.migrated_to,
-            topic=session.topic.number,
-            client=session.consumer.number,
+            cause, **session.topic.names, peer=session.topic.migrated_to, client=session.consumer.number
         )
         session.subscription.dispatcher.remove(session, seq)
         session.consumer.disconnected(session, "migrated", seq)
@@ -278,5 +272,5 @@ def sent_on(runtime: Pulsar, consumer: Consumer, topic: Topic, cause: int) -> tu
     green = runtime.clusters[topic.migrated_to]
     there = in_green(runtime, topic, consumer, cause)
     return there, runtime.rows.client_redirected(
-        cause, cluster=topic.cluster.number, peer=green.number, topic=topic.number, client=consumer.number
+        cause, **topic.names, peer=green.number, client=consumer.number
     )

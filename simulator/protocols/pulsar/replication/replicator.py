@@ -374,9 +374,8 @@ class Replicator:
             self.failed_starts += 1
         self.runtime.rows.replicator_start_refused(
             self.start_seq,
-            cluster=self.topic.cluster.number,
+            **self.topic.names,
             peer=self.peer_number,
-            topic=self.topic.number,
             count=self.failed_starts,
             duration_us=refuse.wait_us,
             reason=refuse.reason,
@@ -442,11 +441,7 @@ class Replicator:
     def _break(self, reason: str, cause: int) -> None:
         self.settle()
         seq = self.runtime.rows.replicator_disconnected(
-            cause,
-            cluster=self.topic.cluster.number,
-            peer=self.peer_number,
-            topic=self.topic.number,
-            reason=reason,
+            cause, **self.topic.names, peer=self.peer_number, reason=reason
         )
         self.broken.note_lost(self.wire, seq)
         self.wire.clear()
@@ -483,9 +478,7 @@ class Replicator:
         """The peer was removed from the replication list: remove the cursor, too."""
         self.broken.lose(cause)
         self._perform(self.connecting.remove(), cause, "removed")
-        self.runtime.rows.replicator_removed(
-            cause, cluster=self.topic.cluster.number, peer=self.peer_number, topic=self.topic.number
-        )
+        self.runtime.rows.replicator_removed(cause, **self.topic.names, peer=self.peer_number)
 
     # --- reading and sending
 
@@ -547,8 +540,8 @@ class Replicator:
             seq = runtime.rows.message_replicated(
                 cause,
                 cluster=topic.cluster.number,
-                peer=self.peer_number,
                 topic=topic.number,
+                peer=self.peer_number,
                 producer=messages.producer[message],
                 sequence_id=messages.sequence_id[message],
                 at=position,
@@ -670,9 +663,8 @@ class Replicator:
         for message in range(record, record + runtime.messages.batch[record]):
             runtime.rows.message_not_replicated(
                 topic.stored_seqs[index],
-                cluster=topic.cluster.number,
+                **topic.names,
                 peer=self.peer_number,
-                topic=topic.number,
                 producer=runtime.messages.producer[message],
                 sequence_id=runtime.messages.sequence_id[message],
                 reason=reason,
@@ -716,9 +708,8 @@ class Replicator:
                 for message in range(record, record + count):
                     runtime.rows.message_deduplicated(
                         cause,
-                        cluster=target.cluster.number,
+                        **target.names,
                         peer=source.cluster.number,
-                        topic=target.number,
                         producer=messages.producer[message],
                         sequence_id=messages.sequence_id[message],
                     )

@@ -220,12 +220,7 @@ class Storage:
             if ledger.id not in self.offloaded:
                 self.offloaded[ledger.id] = driver
                 topic.runtime.rows.ledger_offloaded(
-                    cause,
-                    cluster=topic.cluster.number,
-                    topic=topic.number,
-                    ledger=ledger.id,
-                    count=ledger.entries,
-                    reason=driver,
+                    cause, **topic.names, ledger=ledger.id, count=ledger.entries, reason=driver
                 )
                 changed = True
             if delete and ledger.id not in self.gone_from_bookies:
@@ -241,12 +236,7 @@ class Storage:
         self.gone_from_bookies[ledger.id] = by
         topic = self.topic
         topic.runtime.rows.ledger_deleted(
-            cause,
-            cluster=topic.cluster.number,
-            topic=topic.number,
-            ledger=ledger.id,
-            count=ledger.entries,
-            reason=by,
+            cause, **topic.names, ledger=ledger.id, count=ledger.entries, reason=by
         )
 
 
@@ -356,13 +346,7 @@ class Reads:
         topic = self.topic
         if self.stuck != index:
             self.stuck = index
-            topic.runtime.rows.entry_unreadable(
-                NULL,
-                cluster=topic.cluster.number,
-                topic=topic.number,
-                at=topic.log.position(index),
-                reason=why,
-            )
+            topic.runtime.rows.entry_unreadable(NULL, **topic.names, at=topic.log.position(index), reason=why)
         if not self.retry_due:
             self.retry_due = True
             wait_us = min(RETRY_FIRST_US << min(self.retries, 20), RETRY_MAX_US)

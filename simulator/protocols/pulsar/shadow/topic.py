@@ -149,9 +149,7 @@ class ShadowTopic(Topic):
         self.waits_for_source = self.cluster.topics.get(self.source.name) is not self.source
         if self.waits_for_source:
             self.loaded = False
-            self.runtime.rows.shadow_load_failed(
-                cause, cluster=self.cluster.number, topic=self.number, reason=self.source.name
-            )
+            self.runtime.rows.shadow_load_failed(cause, **self.names, reason=self.source.name)
             return
         super().load(cause, first)
         self._leave_deleted(self.loaded_seq)
@@ -161,7 +159,7 @@ class ShadowTopic(Topic):
 
         With the hazard option, the ledgers that it shares are deleted, too.
         """
-        self.runtime.rows.shadow_deleted(cause, cluster=self.cluster.number, topic=self.number)
+        self.runtime.rows.shadow_deleted(cause, **self.names)
         if self.runtime.option("shadowDeletesSharedLedgers"):
             for ledger in self.source.log.ledgers:
                 self.source.shadows.storage.delete(ledger, self.name, cause)
@@ -189,9 +187,7 @@ class ShadowTopic(Topic):
         """Read the source's ledgers at a load; the last is opened for reading, without recovery."""
         if self.fresh:
             self.fresh = False
-            self.runtime.rows.shadow_created(
-                cause, cluster=self.cluster.number, topic=self.number, reason=self.source.name
-            )
+            self.runtime.rows.shadow_created(cause, **self.names, reason=self.source.name)
         self.shadow_log.current = None
         self.refresh_due = False
         self.seen_version = self.source.shadows.version
@@ -207,7 +203,7 @@ class ShadowTopic(Topic):
             return
         version = self.source.shadows.version
         if version <= self.seen_version:
-            self.runtime.rows.shadow_watch_ignored(cause, cluster=self.cluster.number, topic=self.number)
+            self.runtime.rows.shadow_watch_ignored(cause, **self.names)
             return
         self.seen_version = version
         self._read_ledgers("metadata", cause)
@@ -223,11 +219,7 @@ class ShadowTopic(Topic):
             return
         log.read_ledgers()
         seq = self.runtime.rows.shadow_ledgers_read(
-            cause,
-            cluster=self.cluster.number,
-            topic=self.number,
-            ledger=log.opened.id,
-            count=len(log.ledgers),
+            cause, **self.names, ledger=log.opened.id, count=len(log.ledgers)
         )
         if log.current is not opened_before:
             self.current_entries = 0
@@ -258,9 +250,7 @@ class ShadowTopic(Topic):
         if position[0] > self.shadow_log.opened.id:
             self.queued.append((position, cause, who))
             self.queued_ever += 1
-            self.runtime.rows.shadow_add_queued(
-                cause, cluster=self.cluster.number, topic=self.number, at=position
-            )
+            self.runtime.rows.shadow_add_queued(cause, **self.names, at=position)
             return "queued"
         self._take(position, cause, who)
         return "taken"
@@ -275,12 +265,7 @@ class ShadowTopic(Topic):
         self.shadow_log.confirm(*position)
         self.current_entries = position[1]
         seq = self.runtime.rows.shadow_added(
-            cause,
-            cluster=self.cluster.number,
-            topic=self.number,
-            at=position,
-            to=before,
-            reason="client" if who is None else "replicator",
+            cause, **self.names, at=position, to=before, reason="client" if who is None else "replicator"
         )
         if who is not None:
             if self.runtime.option("shadowCachesReplicatedEntries"):
@@ -292,9 +277,7 @@ class ShadowTopic(Topic):
         """Set the last confirmed entry to this position, from the metadata or the bookies."""
         before = self.log.last_confirmed if self.shadow_log.confirmed[0] >= 0 else (NULL, NULL)
         self.shadow_log.confirm(*position)
-        seq = self.runtime.rows.shadow_confirmed(
-            cause, cluster=self.cluster.number, topic=self.number, at=before, to=position, reason=reason
-        )
+        seq = self.runtime.rows.shadow_confirmed(cause, **self.names, at=before, to=position, reason=reason)
         self._entries_visible(seq)
 
     def _entries_visible(self, cause: int) -> None:

@@ -351,20 +351,16 @@ class SnapshotController:
     def start(self, reason: str, cause: int) -> None:
         """Begin the fixed-rate timer; the first tick has no delay."""
         self._become(TICKING)
-        seq = self.runtime.rows.controller_started(
-            cause, cluster=self.topic.cluster.number, topic=self.topic.number, reason=reason
-        )
+        seq = self.runtime.rows.controller_started(cause, **self.topic.names, reason=reason)
         self.runtime.schedule(self.runtime.now_us, self.rank, self.tick, seq)
 
     def close(self, reason: str, cause: int) -> None:
         """Cancel the timer; pending snapshots are dropped, neither completed nor timed out."""
         self._become(CLOSED)
-        rows, cluster, topic = self.runtime.rows, self.topic.cluster.number, self.topic.number
+        rows, names = self.runtime.rows, self.topic.names
         for abandoned in self.building.close():
-            rows.snapshot_abandoned(
-                cause, cluster=cluster, topic=topic, snapshot=abandoned.snapshot, reason=reason
-            )
-        rows.controller_stopped(cause, cluster=cluster, topic=topic, reason=reason)
+            rows.snapshot_abandoned(cause, **names, snapshot=abandoned.snapshot, reason=reason)
+        rows.controller_stopped(cause, **names, reason=reason)
 
     # --- the tick
 
@@ -373,19 +369,19 @@ class SnapshotController:
         if not self.ticking:
             return
         runtime = self.runtime
-        rows, cluster, topic = runtime.rows, self.topic.cluster.number, self.topic.number
+        rows, names = runtime.rows, self.topic.names
         runtime.schedule(runtime.now_us + self.period_us, self.rank, self.tick, NULL)
         if cause != NULL and self._first_tick_fails():
-            rows.controller_tick_failed(cause, cluster=cluster, topic=topic)
+            rows.controller_tick_failed(cause, **names)
             return
         for effect in self.building.tick(self.facts(), runtime.snapshot_count + 1, runtime.now_us):
             match effect:
                 case TimeOut(snapshot):
-                    rows.snapshot_timed_out(NULL, cluster=cluster, topic=topic, snapshot=snapshot)
+                    rows.snapshot_timed_out(NULL, **names, snapshot=snapshot)
                 case Complete():
                     self._complete(effect, self.topic.last_confirmed, NULL)
                 case Refuse(reason):
-                    rows.snapshot_refused(cause, cluster=cluster, topic=topic, reason=reason)
+                    rows.snapshot_refused(cause, **names, reason=reason)
                 case Request(snapshot):
                     runtime.snapshot_count = snapshot
                     runtime.snapshot_names.note(snapshot, self.topic.cluster.index)
@@ -448,11 +444,7 @@ class SnapshotController:
 
     def _request(self, request: Request, cause: int) -> None:
         seq = self.runtime.rows.snapshot_requested(
-            cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            snapshot=request.snapshot,
-            count=request.round,
+            cause, **self.topic.names, snapshot=request.snapshot, count=request.round
         )
         if self.topic.terminated:
             return
@@ -494,7 +486,7 @@ class SnapshotController:
     def _on_response(self, marker: Marker, index: int, cause: int) -> None:
         assert marker.snapshot is not None and marker.cluster is not None and marker.position is not None
         here = self.topic.log.position(index)
-        cluster, topic = self.topic.cluster.number, self.topic.number
+        names = self.topic.names
         answered = self.building.answer(
             marker.snapshot, marker.cluster, marker.position, self.topic.terminated
         )
@@ -502,14 +494,13 @@ class SnapshotController:
             match effect:
                 case Ignore():
                     self.runtime.rows.snapshot_answer_ignored(
-                        cause, cluster=cluster, peer=marker.cluster, topic=topic, reason="not-pending"
+                        cause, **names, peer=marker.cluster, reason="not-pending"
                     )
                 case Answered(snapshot, round_):
                     cause = self.runtime.rows.snapshot_answered(
                         cause,
-                        cluster=cluster,
+                        **names,
                         peer=marker.cluster,
-                        topic=topic,
                         snapshot=snapshot,
                         count=round_,
                         at=here,
@@ -525,8 +516,7 @@ class SnapshotController:
         snapshot, duration_us = complete.snapshot, self.runtime.now_us - complete.started_us
         seq = self.runtime.rows.snapshot_completed(
             cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
+            **self.topic.names,
             snapshot=snapshot,
             at=local,
             duration_us=duration_us,
@@ -534,12 +524,7 @@ class SnapshotController:
         )
         for name, ledger, entry in complete.answers:
             self.runtime.rows.snapshot_position(
-                seq,
-                cluster=self.topic.cluster.number,
-                peer=name,
-                topic=self.topic.number,
-                snapshot=snapshot,
-                to=(ledger, entry),
+                seq, **self.topic.names, peer=name, snapshot=snapshot, to=(ledger, entry)
             )
         written = self._write(
             seq,
@@ -572,9 +557,7 @@ class SnapshotController:
         marker = self.runtime.markers[self.runtime.marker_count - 1]
         seq = self.runtime.rows.update_written(
             marker_seq,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=subscription.number,
+            **subscription.names,
             snapshot=number,
             marker=marker.number,
             at=self.topic.log.position(self.topic.log.length - 1),
@@ -583,10 +566,8 @@ class SnapshotController:
         for name, ledger, entry in clusters:
             self.runtime.rows.update_position(
                 seq,
-                cluster=self.topic.cluster.number,
+                **subscription.names,
                 peer=name,
-                topic=self.topic.number,
-                subscription=subscription.number,
                 snapshot=number,
                 marker=marker.number,
                 to=(ledger, entry),
@@ -620,9 +601,8 @@ class SnapshotController:
         else:
             seq = runtime.rows.update_applied(
                 cause,
-                cluster=topic.cluster.number,
+                **topic.names,
                 peer=marker.origin,
-                topic=topic.number,
                 subscription=marker.subscription,
                 marker=marker.number,
                 to=own if own and applied.up_to == index else topic.log.position(applied.up_to),
@@ -637,9 +617,8 @@ class SnapshotController:
     def _refuse_update(self, marker: Marker, to: Position, reason: str, cause: int) -> int:
         return self.runtime.rows.update_refused(
             cause,
-            cluster=self.topic.cluster.number,
+            **self.topic.names,
             peer=marker.origin,
-            topic=self.topic.number,
             subscription=marker.subscription,
             marker=marker.number,
             to=to,

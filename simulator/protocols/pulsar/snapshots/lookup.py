@@ -90,12 +90,7 @@ class SnapshotLookup:
         index = self.topic.log.index_of(*marker.position)
         gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters, carried=marker.carried))
         seq = self.runtime.rows.snapshot_cached(
-            cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.subscription.number,
-            snapshot=marker.snapshot,
-            at=marker.position,
+            cause, **self.subscription.names, snapshot=marker.snapshot, at=marker.position
         )
         for snapshot, reason in gone:
             self._note_evicted(snapshot, reason, seq)
@@ -120,9 +115,7 @@ class SnapshotLookup:
         if snapshot is not None:
             used = self.runtime.rows.snapshot_used(
                 cause,
-                cluster=self.topic.cluster.number,
-                topic=self.topic.number,
-                subscription=self.subscription.number,
+                **self.subscription.names,
                 snapshot=snapshot.snapshot,
                 at=self.topic.log.position(snapshot.index),
             )
@@ -136,10 +129,5 @@ class SnapshotLookup:
 
     def _note_evicted(self, snapshot: CachedSnapshot, reason: str, cause: int) -> None:
         self.runtime.rows.snapshot_evicted(
-            cause,
-            cluster=self.topic.cluster.number,
-            topic=self.topic.number,
-            subscription=self.subscription.number,
-            snapshot=snapshot.snapshot,
-            reason=reason,
+            cause, **self.subscription.names, snapshot=snapshot.snapshot, reason=reason
         )

@@ -64,9 +64,7 @@ class CursorWriter:
         subscription.border.persist()
         self.runtime.rows.cursor_persisted(
             cause,
-            cluster=topic.cluster.number,
-            topic=topic.number,
-            subscription=subscription.number,
+            **subscription.names,
             at=subscription.border.position(cursor.mark_delete),
             count=cursor.deleted_count,
         )

@@ -50,16 +50,10 @@ class LedgerRollover:
             closed = log.ledgers[-1]
             if closed.closed_us is None:
                 log.close_ledger(runtime.now_us)
-                runtime.rows.ledger_closed(
-                    cause,
-                    cluster=topic.cluster.number,
-                    topic=topic.number,
-                    ledger=closed.id,
-                    count=closed.entries,
-                )
+                runtime.rows.ledger_closed(cause, **topic.names, ledger=closed.id, count=closed.entries)
         ledger = topic.cluster.take_ledger()
         log.open_ledger(ledger, runtime.now_us)
-        runtime.rows.ledger_opened(cause, cluster=topic.cluster.number, topic=topic.number, ledger=ledger)
+        runtime.rows.ledger_opened(cause, **topic.names, ledger=ledger)
         setting = topic.cluster.setting
         self.limits = (
             setting("managedLedgerMaxEntriesPerLedger", topic),

@@ -191,8 +191,7 @@ def check(topic: Topic) -> Iterator[int]:
     quota = quota_of(topic, type_)
     cause = topic.runtime.rows.topic_quota_exceeded(
         NULL,
-        cluster=topic.cluster.number,
-        topic=topic.number,
+        **topic.names,
         reason=type_,
         detail=quota.policy,
         size_bytes=backlog_bytes(topic),
@@ -561,9 +560,7 @@ def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
         return
     before_index, seq = ledgers[-1].first_index + ledgers[-1].entries, cause
     for ledger in ledgers:
-        seq = topic.runtime.rows.ledger_trimmed(
-            cause, cluster=topic.cluster.number, topic=topic.number, ledger=ledger.id, count=ledger.entries
-        )
+        seq = topic.runtime.rows.ledger_trimmed(cause, **topic.names, ledger=ledger.id, count=ledger.entries)
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     topic.log.trim(before_index, keep_last=True)  # of a terminated topic the last one may be empty
     topic.shadows.trimmed()
@@ -577,13 +574,9 @@ def drop_everything(topic: Topic, cause: int) -> None:
     if log.current is not None:
         closed = log.current
         log.close_ledger(runtime.now_us)
-        runtime.rows.ledger_closed(
-            cause, cluster=topic.cluster.number, topic=topic.number, ledger=closed.id, count=closed.entries
-        )
+        runtime.rows.ledger_closed(cause, **topic.names, ledger=closed.id, count=closed.entries)
     for ledger in tuple(log.ledgers):
-        seq = runtime.rows.ledger_trimmed(
-            cause, cluster=topic.cluster.number, topic=topic.number, ledger=ledger.id, count=ledger.entries
-        )
+        seq = runtime.rows.ledger_trimmed(cause, **topic.names, ledger=ledger.id, count=ledger.entries)
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     log.trim(log.length)
     runtime.recount(topic.cluster.name)
@@ -854,9 +847,8 @@ def _note_not_replicated(replicator: Replicator, index: int, message: int, reaso
     replicate_to = messages.replicate_to[message]
     replicator.runtime.rows.message_not_replicated(
         topic.stored_seqs[index] if cause == NULL else cause,
-        cluster=topic.cluster.number,
+        **topic.names,
         peer=replicator.peer_number,
-        topic=topic.number,
         producer=messages.producer[message],
         sequence_id=messages.sequence_id[message],
         reason="replicate_to" if replicate_to != -1 and not replicate_to & replicator.peer_bit else reason,
