@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.kernel.named_tuples import new_tuple
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.deliveries import Ack, Delivery, MessageKey, Place
 from simulator.trace.registry import NULL
@@ -204,7 +203,7 @@ class AckGroup:
         It does when its ack is pending or a cumulative ack covered it (isDuplicate).
         """
         session, index, _message, batch_index, _redelivery, _cause = received
-        key = new_tuple(MessageKey, (session.topic.place, index, batch_index))
+        key = (session.topic.place, index, batch_index)  # equal to a MessageKey
         if key in self.waiting:
             return True
         last = self.acknowledged_to.get(session.topic.name)
@@ -213,7 +212,7 @@ class AckGroup:
         part = _WHOLE_ENTRY if batch_index == NULL else batch_index
         if (*session.topic.log.position(index), part) > last.position:
             return False
-        self._dropped[key] = received
+        self._dropped[MessageKey(*key)] = received
         self._note_dropped(received, last)
         return True
 

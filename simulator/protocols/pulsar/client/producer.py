@@ -492,13 +492,13 @@ class Producer:
     def _receipt(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
         self.receipted += count
-        for sequence_id in messages.sequence_id[first : first + count]:
+        for message in range(first, first + count):
             runtime.rows.message_receipted(
                 cause,
                 cluster=topic.cluster.number,
                 topic=topic.number,
                 producer=self.number,
-                sequence_id=sequence_id,
+                sequence_id=messages.sequence_id[message],
             )
 
     def _retry_later(self) -> None:
