@@ -97,7 +97,7 @@ ENGINE_PROCESSES = environment.number("ENGINE_PROCESSES", len(os.sched_getaffini
 """Processes of the worker that run small experiments and the answers of My set-up."""
 
 LAB_RECORDINGS_DIR = environment.folder("LAB_RECORDINGS_DIR")
-"""Folder of recorded runs (docs/recordings.md), None for the built-in ones only."""
+"""Folder of recorded runs (docs/labs.md), None for the built-in ones only."""
 
 REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))
 if REDIS_URL:

@@ -1,6 +1,6 @@
 """Failover Lab's engine: a deterministic simulator of geo-replicated messaging.
 
-`docs/python-api.md` describes it.
+`docs/http-api.md` describes it.
 """
 
 from simulator.counting import enough_until_us

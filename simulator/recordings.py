@@ -1,7 +1,7 @@
 """Recorded runs for the page and scripts: which there are, and each as a scenario that plays it.
 
 A recorded run is a trace file of a run on real brokers (`simulator.trace.recorded_files`,
-docs/recordings.md).
+docs/labs.md).
 """
 
 from __future__ import annotations

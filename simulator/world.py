@@ -1,6 +1,6 @@
 """A lab: one scenario that can be run, viewed, changed by commands, sought and branched.
 
-This is the simulator's Python API (docs/python-api.md).
+This is the simulator's Python API (docs/http-api.md).
 
 Rules: reading never changes a run. A command takes effect at the end of the present instant. A command in the
 past of its branch begins a new branch, and the old one is kept. All work can be done in slices of queue
@@ -452,7 +452,7 @@ class World(Advancing):
         return self.protocol.inspection.marker(self, number)
 
     def begin_admin(self, tool: str, cluster: str, topic: str | None = None) -> Iterator[None]:
-        """The output of an admin tool now, in pieces (docs/admin.md).
+        """The output of an admin tool now, in pieces (docs/command-line.md).
 
         Yields between pieces and returns the answer. Raises AdminError.
         """

@@ -207,7 +207,7 @@ def test_the_error_in_the_document_of_experiments_is_what_its_file_gives(tmp_pat
 
 @of("json")
 def test_a_json_block_is_what_the_program_reads(block, tmp_path):
-    assert block.document.name == "recordings.md", "name what reads this block here"
+    assert block.document.name == "labs.md", "name what reads this block here"
     head, *rows = next(BUILT_IN.glob("*.jsonl")).read_text().splitlines()
     meta = {"failover-lab": {**json.loads(head)["failover-lab"], **json.loads(block.text)}}
     (tmp_path / "own.jsonl").write_text("\n".join([json.dumps(meta), *rows]))

@@ -1,7 +1,7 @@
 """Broadcast to 100,000 subscriptions, on one topic and on more and more shadow topics.
 
 Each topic has a broker of its own. Thirty messages of 1 KiB are sent, one a second. A dispatch takes 145 us
-and a client 30 ms to connect, both fitted to PIP-180's one measured point (docs/broadcast.md). Every run has
+and a client 30 ms to connect, both fitted to PIP-180's one measured point (docs/pulsar.md). Every run has
 3 million deliveries, with all their rows in the trace, in a process of its own. The time is that of the run
 itself, checks included, without the summary. The alternative is the ordinary engine's time for a delivery,
 measured on a small broadcast that both can run.

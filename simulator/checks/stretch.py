@@ -2,7 +2,7 @@
 
 Rules: rows of one type or several are in the order of their seq. A position is one integer that sorts like
 `ledger:entry`. Values are the trace's integers; names are looked up only for texts. Rows of audiences
-(docs/broadcast.md) are kept apart: an audience's name represents many subscriptions, so only checks made for
+(docs/pulsar.md) are kept apart: an audience's name represents many subscriptions, so only checks made for
 them read them.
 """
 

@@ -105,7 +105,7 @@ Made from `simulator/scenarios/` by `python -m simulator.scenarios.document > do
 
 A scenario is one YAML file: clusters, links, topics, clients, planned faults, and the expected figures. `python manage.py simulate FILE`
 runs it, `python manage.py scenarios` lists the built-in ones, and the page opens both. [`scenario-example.yaml`](scenario-example.yaml) shows
-most of the format; the page's [editor](editor.md) completes and checks it, and [`scenario.schema.json`](scenario.schema.json) lets other editors do so
+most of the format; the page's [editor](labs.md#the-scenario-editor) completes and checks it, and [`scenario.schema.json`](scenario.schema.json) lets other editors do so
 (`# yaml-language-server: $schema=scenario.schema.json` as the first line).
 
 - Unknown keys are errors. The problems of a file are reported at once, with line and column, what is wrong and what would be right; nothing is run. Of more than {problems} the
@@ -139,7 +139,7 @@ Paths into the summary (`simulate --json`), each with the expected value, or for
 _COMPARE = """\
 The expected summary of the same run under each strategy ({names}): the same paths and values as in `expect`, by strategy. `simulate NAME --strategy NAME`
 makes one of them, `simulate NAME --compare` all; a strategy changes what subscriptions ask for and nothing else, so it works with any scenario
-(`docs/acknowledgement-sync.md`).
+(`docs/pulsar.md`).
 """
 
 

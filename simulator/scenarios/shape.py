@@ -60,7 +60,7 @@ def head() -> tuple[Key, ...]:
         Key(
             "recording",
             "digest",
-            "digest of a recorded run (docs/recordings.md): its rows are played, and nothing is simulated",
+            "digest of a recorded run (docs/labs.md): its rows are played, and nothing is simulated",
         ),
         Key("settings", "settings", "broker settings under the broker's own names, for every cluster"),
         Key("options", "options", "the lab's own switches for version-dependent or hypothetical behaviour"),

@@ -1,4 +1,4 @@
-"""The common parts of the output of every protocol's admin tools (docs/admin.md)."""
+"""The common parts of the output of every protocol's admin tools (docs/command-line.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live state as one JSON-able value, for the page (docs/python-api.md).
+"""The live state as one JSON-able value, for the page (docs/http-api.md).
 
 It has the parts of every protocol and the protocol's own part.
 """

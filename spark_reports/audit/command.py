@@ -39,7 +39,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--mapping",
         metavar="FILE",
-        help="which column of the log is which (docs/audit.md), or the name of a ready mapping",
+        help="which column of the log is which (docs/reports.md), or the name of a ready mapping",
     )
     command.add_argument("--mappings", action=_List, nargs=0, help="list the ready mappings and end")
     command.add_argument(

@@ -73,7 +73,7 @@ CURSOR_FIELDS = (
 
 def test_fields_are_in_the_order_in_which_a_4_1_broker_prints_them():
     # Transcribed from outputs of a 4.1 broker; firstMessagesSentTimestamp, address and the like are named in
-    # docs/admin.md as left out.
+    # docs/command-line.md as left out.
     world = run(body(type_="Failover"), until="1s")
     stats, internal = tree(world), tree(world, "stats-internal")
     assert list(stats) == TOPIC_FIELDS.split()

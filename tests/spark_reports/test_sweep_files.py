@@ -143,7 +143,7 @@ def test_executors_need_the_documented_packages_and_no_others() -> None:
     of_package = {"google": "protobuf", "ruamel": "ruamel.yaml"}
     loaded = {of_package.get(name, name) for name in said.stdout.split()}
     assert loaded & {"pyspark", "django", "pandas"} == set()
-    document = (ROOT / "docs" / "sweeps.md").read_text()
+    document = (ROOT / "docs" / "experiments.md").read_text()
     assert set(EXECUTORS_NEED) <= loaded and all(f"`{name}`" in document for name in EXECUTORS_NEED)
 
 

@@ -1,4 +1,4 @@
-"""A small scenario, and a page that implements the socket's protocol of `docs/websocket.md`."""
+"""A small scenario, and a page that implements the socket's protocol of `docs/http-api.md`."""
 
 from __future__ import annotations
 

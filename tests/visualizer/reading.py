@@ -1,4 +1,4 @@
-"""Reads frames as `docs/websocket.md` describes, independently of the page's code and the server's.
+"""Reads frames as `docs/http-api.md` describes, independently of the page's code and the server's.
 
 Tests compare both with it.
 """

@@ -74,7 +74,7 @@ def _read(text: str) -> Reading:
         "message": f"all runs together need about {cost.core_s / 60:,.0f} minutes of one core",
         "hint": (
             f"at most {CORE_SECONDS_MOST / 60:.0f} minutes from the page; take fewer values, seeds "
-            f"or phases, or a shorter scenario, or use the command line (docs/sweeps.md)"
+            f"or phases, or a shorter scenario, or use the command line (docs/experiments.md)"
         ),
     }
     return Reading(None, cost, (too_long,))

@@ -2,7 +2,7 @@
 
 Rules: it shows `measured.json` and computes nothing; `python -m spark_reports fidelity … --site` writes that
 file. A simulated run is opened as a lab by a POST of its scenario, like every scenario text. A real one is
-opened by the digest of its recording, where the server has the file (docs/recordings.md).
+opened by the digest of its recording, where the server has the file (docs/labs.md).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 
 
 class LabConsumer(PageConsumer):
-    """`/ws/labs/<lab id>/`; the protocol is `docs/websocket.md`."""
+    """`/ws/labs/<lab id>/`; the protocol is `docs/http-api.md`."""
 
     async def connect(self) -> None:
         self.room: Room | None = None

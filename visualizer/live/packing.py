@@ -1,7 +1,7 @@
 """Packs what a frame repeats: columns of whole numbers as differences, and tables of such columns.
 
 Equal differences are folded. Rules: `static/js/wire/decode.js` reads exactly this format, and a test
-compares the two. Values are integers and names only. `docs/websocket.md`, "Packed columns", describes it.
+compares the two. Values are integers and names only. `docs/http-api.md`, "Packed columns", describes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages that a page may send, field by field with types and bounds, and how answers are encoded.
 
 Rules: a message that does not fit is refused with a reason. Nothing outside this table reaches a lab. The
-engine checks what a `command` contains. Here only its size is bounded. `docs/websocket.md` describes the same
+engine checks what a `command` contains. Here only its size is bounded. `docs/http-api.md` describes the same
 in prose.
 """
 
@@ -284,7 +284,7 @@ _IDENTIFIER = (_is_identifier, "text or a whole number that is returned with the
 _EPOCH = _whole(-1, LATEST_US)
 _SHOWN = (
     is_shown,
-    f"an object with panel, choices, lit, item, mark and tour as docs/websocket.md describes them, "
+    f"an object with panel, choices, lit, item, mark and tour as docs/http-api.md describes them, "
     f"at most {SHOWN_MOST:,} characters",
 )
 

@@ -147,7 +147,7 @@ def summary(session: Session) -> Work:
 
 @question("admin/<str:tool>/<str:cluster>/<str:topic>.json")
 def admin(session: Session, tool: Text, cluster: Text, topic: Text) -> Work:
-    """The output of an admin tool at the instant shown (docs/admin.md)."""
+    """The output of an admin tool at the instant shown (docs/command-line.md)."""
     require_logs(session)
     return (yield from session.printouts.ask(session.world, (tool, cluster, topic)))
 

@@ -2,7 +2,7 @@
 
 Rules: level 0 has one cell per entry. Level k has one cell for 4^k entries, with counts per kind. A log only
 grows, so a full tile never changes on its branch and is cached. Higher levels are added up from the four
-tiles below, one piece of the log per slice. Kinds are as in `docs/python-api.md`.
+tiles below, one piece of the log per slice. Kinds are as in `docs/http-api.md`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class AcknowledgementFilter:
     `reported` maps a peer to the acknowledged state that it reported. `received_us` is when the last report
     arrived. `filtered` counts messages.
 
-    Rules: the broker acknowledges such a message itself (docs/acknowledgement-sync.md). The dispatcher checks
+    Rules: the broker acknowledges such a message itself (docs/pulsar.md). The dispatcher checks
     each entry before it sends it. The reported states survive crashes. Nothing is deleted.
     """
 
@@ -118,7 +118,7 @@ class AcknowledgementFilter:
 
 # --- acknowledgement-state sync: a cluster sends another the acknowledged messages of a subscription
 #
-# The design is in docs/acknowledgement-sync.md.
+# The design is in docs/pulsar.md.
 #
 # Rules: a request carries the whole state over the link, with its latency and loss, never in the topic.
 # Entries are named by the cluster where they were published and their index in its log. Every copy carries

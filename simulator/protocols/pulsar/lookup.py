@@ -1,4 +1,4 @@
-"""The LookupService, and how clients find their brokers through it (docs/tenant-migration.md)."""
+"""The LookupService, and how clients find their brokers through it (docs/pulsar.md)."""
 
 from __future__ import annotations
 

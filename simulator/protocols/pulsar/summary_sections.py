@@ -399,7 +399,7 @@ SPANS = 120
 
 
 def broker_load(run: World) -> dict[str, Any]:
-    """The object of docs/python-api.md; every list is empty where no brokers are declared."""
+    """The object of docs/http-api.md; every list is empty where no brokers are declared."""
     runtime, trace = run.runtime, run.trace
     brokers = [broker for name in runtime.cluster_names for broker in runtime.clusters[name].brokers]
     span_us = -(-max(run.now_us, SPANS) // SPANS)
@@ -616,7 +616,7 @@ def lookup(world: World) -> dict[str, str]:
 
 # --- `shadows` of the summary: visible entries, saved bytes and losses of each shadow topic
 #
-# docs/shadow-topics.md defines the terms.
+# docs/pulsar.md defines the terms.
 
 
 _SHADOW_SUMS = (

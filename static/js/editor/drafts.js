@@ -151,7 +151,7 @@ export function listenToFiles(drop, input, take) {
 
 /** Save and Share: the text as a file, and the link to a run of it. */
 
-/** The format of a run's document (`docs/websocket.md`). */
+/** The format of a run's document (`docs/http-api.md`). */
 const RUN_FORMAT = 1;
 
 /**

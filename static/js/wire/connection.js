@@ -89,7 +89,7 @@ export function openConnection({ makeSocket, hello, onFrame, onState, onError, l
 }
 
 /**
- * Decides when the page reports to the server up to which frame it has received (docs/websocket.md, Credit).
+ * Decides when the page reports to the server up to which frame it has received (docs/http-api.md, Credit).
  * A report for every frame would cost the server as much as sending one. With one per `SEEN_EVERY` frames the server still has 30 of
  * its 40 frames of credit. A snapshot frame is reported at once.
  */

@@ -5,7 +5,7 @@ It has nodes, leaders, sessions, borrowers and streams.
 Rules: a borrower is named `session/incarnation`, a leader by its number. A position is the offset of the next
 message, and the end of a closed stream its length. Values that change often are in objects by name, not in
 lists, so that a frame has only what changed. Nodes are under `clusters` too, without logs, so that the page's
-code for sites and links serves both protocols. Shapes: docs/python-api.md, "view() of a group lab".
+code for sites and links serves both protocols. Shapes: docs/http-api.md, "view() of a group lab".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Output of operators' tools at an instant of a run: pulsar-admin statistics and broker metrics.
 
-The scope is in docs/admin.md.
+The scope is in docs/command-line.md.
 
 Rules: reads, never writes. The same instant of the same run gives the same bytes. Long work is done in
-pieces, and texts that grow with the run are cut at the limits in docs/admin.md. Each text has notes beside
+pieces, and texts that grow with the run are cut at the limits in docs/command-line.md. Each text has notes beside
 it: facts that the simulator has and the tool does not show.
 """
 

@@ -4,7 +4,7 @@ Rules: fields, their order and form are those of a Pulsar 4.1 broker. As in a br
 topic's load. They are counted in the trace. Messages out are counted when the broker sends them. Rates are
 over the last RATES_OVER_US of simulated time (a broker: over its last full minute). Features that the
 simulator does not model have the value of an idle broker. Names of hosts and versions of clients are omitted
-(docs/admin.md lists all).
+(docs/command-line.md lists all).
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ class AckSyncRequests(Check):
 
     Acknowledgement-state sync sends a request to a peer each period with a change, and never between.
 
-    A period begins when the topic is loaded or the subscription opened (docs/acknowledgement-sync.md). A
+    A period begins when the topic is loaded or the subscription opened (docs/pulsar.md). A
     change is a mark-delete that acknowledgements moved. A pair is judged while its replicator stays
     connected, over links that keep no more than some periods in flight. A migration by acknowledgement-state
     sync enables it for its tenant's other subscriptions from its third step on until clean-up: their periods

@@ -318,7 +318,7 @@ class LookupRetries(Check):
 
     Backoff of a client after a refusal by the LookupService: 100 ms, doubled up to 60 s.
 
-    There is no limit on tries (docs/tenant-migration.md). The refusal row holds the number of refusals in
+    There is no limit on tries (docs/pulsar.md). The refusal row holds the number of refusals in
     succession, and the next request reaches the service a round trip and that wait later. Not judged are a
     client that lost several brokers one after another, which sends a request for each, and a producer after
     the last message of its plan.

@@ -750,7 +750,7 @@ class LeftEmpty(Check):
 
 # --- the LookupService responds by its map, and acknowledgement-state sync sends the present state
 #
-# Sources: docs/tenant-migration.md and docs/acknowledgement-sync.md.
+# Sources: docs/pulsar.md and docs/pulsar.md.
 
 
 _SERVING = (

@@ -90,7 +90,7 @@ _COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 
 
 def cells(state: RecordedState, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
-    """Log entries `first`… as columns of small integers (docs/python-api.md)."""
+    """Log entries `first`… as columns of small integers (docs/http-api.md)."""
     log = state.clusters[cluster].topics[topic_name].log
     first = max(first, log.first_kept)
     last = min(first + count, log.length)

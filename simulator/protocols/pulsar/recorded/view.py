@@ -1,4 +1,4 @@
-"""The live state of a recorded run for the page, in the shape of docs/python-api.md.
+"""The live state of a recorded run for the page, in the shape of docs/http-api.md.
 
 Rules: reads, never writes. What no row shows is null or empty: permits and queues of consumers,
 figures of a forecast, and why no snapshot is taken. The read position is the one after the last

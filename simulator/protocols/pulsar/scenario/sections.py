@@ -620,7 +620,7 @@ AUDIENCES = Section(
     model.AudienceSpec,
     (
         "very many alike Exclusive subscriptions, each with one consumer that takes and acknowledges "
-        "messages at once; they need declared brokers (docs/broadcast.md)"
+        "messages at once; they need declared brokers (docs/pulsar.md)"
     ),
     (
         Key("topic", "topic", "what they subscribe to", required=True),
@@ -674,7 +674,7 @@ NAMESPACES = Section(
     "namespace",
     model.NamespaceSpec,
     (
-        "namespaces with policies, by tenant/namespace (docs/topic-creation.md); one that is not declared "
+        "namespaces with policies, by tenant/namespace (docs/pulsar.md); one that is not declared "
         "exists everywhere with defaults, and its topics replicate by their own lists"
     ),
     (
@@ -713,7 +713,7 @@ BROKERS = Section(
     model.BrokerSpec,
     (
         "brokers with limits, by name; a cluster that declares none has no limits of this kind "
-        "(docs/broadcast.md)"
+        "(docs/pulsar.md)"
     ),
     (
         Key("cluster", "cluster", "where it is", required=True),

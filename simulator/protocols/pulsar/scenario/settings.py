@@ -548,7 +548,7 @@ OPTIONS: tuple[Setting, ...] = (
         (
             "how replication, topic creation and schemas meet: before PIP-433, as its text "
             "proposes, or as "
-            "it was built (docs/topic-creation.md)"
+            "it was built (docs/pulsar.md)"
         ),
         ("before", "proposal", "implemented"),
     ),

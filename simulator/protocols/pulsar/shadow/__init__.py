@@ -1,1 +1,1 @@
-"""Shadow topics (PIP-180): other topics on a source topic's ledgers. See docs/shadow-topics.md."""
+"""Shadow topics (PIP-180): other topics on a source topic's ledgers. See docs/pulsar.md."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # --- the page's view of tenants: the LookupService with its map, and every migration with its steps
 #
 # It includes a migration's pending conditions, the cost of a switch now, and the cluster of every tenant's
-# clients. Reads, never writes (docs/python-api.md).
+# clients. Reads, never writes (docs/http-api.md).
 
 
 CLIENTS_MAX = 200

@@ -216,7 +216,7 @@ For markers it is 100 + marker type + 1000 * (origin index + 1).
 
 
 def cells(runtime: Pulsar, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
-    """Log entries `first`… as columns of small integers (docs/python-api.md)."""
+    """Log entries `first`… as columns of small integers (docs/http-api.md)."""
     topic = runtime.clusters[cluster].topics[topic_name]
     first = max(first, topic.log.first_kept)
     last = min(first + count, topic.log.length)

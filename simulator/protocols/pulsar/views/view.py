@@ -1,4 +1,4 @@
-"""The live state of a simulated Pulsar for the page (docs/python-api.md).
+"""The live state of a simulated Pulsar for the page (docs/http-api.md).
 
 Reads, never writes. Lists are bounded.
 """

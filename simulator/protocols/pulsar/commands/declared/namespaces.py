@@ -1,4 +1,4 @@
-"""Commands about namespaces of one cluster, under pulsar-admin's names (docs/topic-creation.md)."""
+"""Commands about namespaces of one cluster, under pulsar-admin's names (docs/pulsar.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Commands that create and delete topics and change their partitions, under pulsar-admin's names.
 
-They are described in docs/topic-creation.md.
+They are described in docs/pulsar.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 /**
  * The log cells of one topic in one cluster that the page holds: columns of typed arrays, appended at the end.
  * A store is a value: appending returns a new one. It shares the columns when they have room, because the cells that an older store can see
- * (its own `count`) never change. docs/python-api.md explains the kinds.
+ * (its own `count`) never change. docs/http-api.md explains the kinds.
  */
 
 import { numberOf } from "../../../model/names.js";

@@ -181,7 +181,7 @@ function make(section, { document, window, requests, base, say, wake, plotly }) 
   function write() {
     const none = Object.keys(answer.brokers).length === 0;
     halves.hidden = readers.hidden = none;
-    renew(head, [none ? element(document, "p.quiet", { text: "This scenario declares no brokers: dispatching takes no time here. A section “brokers” (docs/broadcast.md) gives them a time per dispatch, a bandwidth and a time per connection." }) : brokerTable(document, answer)]);
+    renew(head, [none ? element(document, "p.quiet", { text: "This scenario declares no brokers: dispatching takes no time here. A section “brokers” (docs/pulsar.md) gives them a time per dispatch, a bandwidth and a time per connection." }) : brokerTable(document, answer)]);
     if (none) return;
     renew(readers, [readerTable(document, answer), element(document, "p.quiet", { text: "Latency: from publishing until the message has left the broker; p99 by nearest rank. 145 µs per dispatch and 30 ms per client, where a scenario uses them, are a fit to the one point that PIP-180 measured." })]);
     const shown = Object.keys(answer.audiences).length > 0;
