@@ -11,7 +11,7 @@ from simulator.trace.registry import COLUMNS, EventType, WordTable
 
 _HEAD = """# The trace
 
-Made by `python -m simulator.trace_document > docs/trace.md` from `simulator/trace/registry.py`, `simulator/trace/shared_events.py` and `simulator/protocols/*/events`; edit those, not this page.
+Made by `python -m simulator.trace_document > docs/trace.md` from `simulator/trace/registry.py`, `simulator/trace/shared_events.py` and `simulator/protocols/*/events.py`; edit those, not this page.
 
 A run is one ordered trace. The live diagram, the checks and the Spark reports read it, and nothing else decides what
 happened. One row for each message and step; a row has an event type, the instant, the row that caused it, and the few

@@ -125,7 +125,7 @@ equally specific patterns the later. A pair that no pattern names has {latency} 
 """
 
 _COMMANDS = """\
-A list of `{at: 3s, do: link.cut, link: a -> b}`: the same commands that the page offers, there under their `label`. `at` is the instant at which it takes effect, after everything
+A list of `{at: 3s, do: link.cut, link: a -> b}`: the same commands that the page offers. `at` is the instant at which it takes effect, after everything
 else of that instant. A command that the run refuses (a consumer that does not run cannot be stopped) is listed in the summary's `commands` with the reason and changes nothing.
 """
 
@@ -197,7 +197,11 @@ def scenarios_document() -> str:
         "The lab's own switches: what depends on the version, and what was never built.\n",
         _settings(OPTIONS),
     ]
-    parts += ["## Built-in scenarios\n", _library()]
+    parts += [
+        "## Built-in scenarios\n",
+        "The gallery and `manage.py scenarios` say what to watch in each.\n",
+        _library(),
+    ]
     return "\n".join(parts)
 
 
@@ -265,10 +269,10 @@ def _commands() -> str:
     for command in COMMANDS.values():
         arguments = "; ".join(f"`{key.name}`{_argument(key)}: {key.says}" for key in command.arguments)
         one_of = (
-            f" Exactly one of {', '.join(f'`{name}`' for name in command.one_of)}." if command.one_of else ""
+            f". Exactly one of {', '.join(f'`{name}`' for name in command.one_of)}." if command.one_of else ""
         )
-        rows.append([f"`{command.name}`", command.label or command.says, command.says + one_of, arguments])
-    return _table(("command", "label", "does", "arguments"), rows)
+        rows.append([f"`{command.name}`", command.says + one_of, arguments])
+    return _table(("command", "does", "arguments"), rows)
 
 
 def _argument(key: Key) -> str:
@@ -311,11 +315,8 @@ def _written(setting: Setting, value: Any) -> str:
 
 
 def _library() -> str:
-    rows = []
-    for name in scenario_names():
-        scenario = load_scenario(name)
-        rows.append([f"`{name}`", scenario.title, " ".join(scenario.watch.split())])
-    return _table(("name", "title", "watch"), rows)
+    rows = [[f"`{name}`", load_scenario(name).title] for name in scenario_names()]
+    return _table(("name", "title"), rows)
 
 
 if __name__ == "__main__":
