@@ -138,6 +138,18 @@ def test_links_between_documents_have_a_target(document):
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+def test_the_readme_lists_every_document_once_by_its_kind():
+    listed = (ROOT / "README.md").read_text().partition("## Documents\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| (\w[\w ]*) \| \|$", listed, re.MULTILINE) == [
+        "tutorial",
+        "how to",
+        "reference",
+        "explanation",
+    ]
+    pages = re.findall(r"\]\(docs/([\w-]+\.md)\)", listed)
+    assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
 def test_the_tutorial_names_existing_labels_of_the_pages():
     """Bold words in the tutorial are labels or titles, spelled as on the page; so is a report's sentence."""
     text = (ROOT / "docs" / "tutorial.md").read_text()
