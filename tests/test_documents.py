@@ -138,6 +138,23 @@ def test_links_between_documents_have_a_target(document):
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_a_heading_have_one(document):
+    missing = [
+        f"{name}#{anchor}"
+        for name, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*\.md)?#([\w-]+)\)", document.read_text())
+        if anchor not in _anchors(document.parent / name if name else document)
+    ]
+    assert missing == []
+
+
+def _anchors(document: Path) -> set[str]:
+    """The headings as GitHub makes anchors of them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_the_readme_lists_every_document_once_by_its_kind():
     listed = (ROOT / "README.md").read_text().partition("## Documents\n")[2].partition("\n## ")[0]
     assert re.findall(r"^\| (\w[\w ]*) \| \|$", listed, re.MULTILINE) == [
