@@ -43,7 +43,7 @@ from spark_reports.progress import Cancelled, Watch
 
 
 EXECUTORS_NEED = ("numpy", "pyroaring", "protobuf", "ruamel.yaml", "avro", "pyarrow")
-"""Packages that the Python of the executors must have; docs/experiments.md names them, a test compares them."""
+"""Packages that the Python of the executors must have; docs/experiments.md lists them; a test compares."""
 LONGEST = 600
 
 
