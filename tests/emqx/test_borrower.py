@@ -127,7 +127,7 @@ def test_a_message_has_the_effects_of_the_table_in_each_state(message, state, st
     ended = [effect for effect in found if isinstance(effect, Ended)]
     assert [effect for effect in found if not isinstance(effect, Ended)] == effects
     assert one.state == after
-    assert [(effect.again, effect.crash) for effect in ended] == (
+    assert [(effect.replaced, effect.crash) for effect in ended] == (
         {"again": [(True, False)], "stop": [(False, False)]}.get(end, [])
     )
     assert after == state or after in BORROWER_MOVES[state]
@@ -137,7 +137,7 @@ def test_a_message_has_the_effects_of_the_table_in_each_state(message, state, st
 def test_as_shipped_a_second_connect_response_crashes_the_process(state):
     one = made(state, HELD, second_connect_response_crashes=True)
     (end,) = one.receive(NOW, message_of("leader-connect-response"))
-    assert end.crash and not end.again
+    assert end.crash and not end.replaced
 
 
 @pytest.mark.parametrize("shipped", [False, True])
@@ -150,7 +150,7 @@ def test_a_reset_while_unsubscribing_restarts_the_borrower_only_as_shipped(shipp
             if cause == "invalidate"
             else one.expire(NOW, "ping-timeout", NOW)
         )
-        assert found[-1].again is shipped
+        assert found[-1].replaced is shipped
 
 
 TIMERS = [
@@ -331,4 +331,4 @@ def test_a_repeated_grant_keeps_the_lease_under_the_new_epoch():
 
 def test_a_revoke_of_a_stream_it_does_not_hold_resets_the_borrower_with_an_epoch_too():
     found = held_under(1, False, False).receive(NOW, message_of("revoke", "z", epoch=1))
-    assert found[0] == Release("s") and found[-1].again
+    assert found[0] == Release("s") and found[-1].replaced

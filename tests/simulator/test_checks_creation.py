@@ -111,7 +111,7 @@ def test_a_replicator_that_ignores_a_refused_schema_is_detected(monkeypatch):
         answered(replicator, connection, index, schema, why)
         if why is not None and connection == replicator.connection:
             replicator.schemas.waiting = False
-            replicator.schemas.known[schema] = None
+            replicator.schemas.accepted[schema] = None
             replicator.read()
 
     monkeypatch.setattr(schemas, "answered", ignores_refusal)

@@ -211,7 +211,7 @@ class Agent:
             session.release(borrower.id, forget=True)
         if ended.crash:
             session.kill(cause, "crash")
-        elif ended.again and session.online:
+        elif ended.replaced and session.online:
             subscription = session.subscriptions.get(borrower.id[1])
             wanted = (
                 subscription if subscription is not None else session.system.subscription_of(borrower.group)

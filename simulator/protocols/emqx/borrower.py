@@ -84,10 +84,10 @@ class Arm(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The borrower is gone. `again`: the agent creates another. `crash`: the session's process crashed."""
+    """The borrower is gone. `replaced`: the agent creates another. `crash`: the session's process crashed."""
 
     why: str
-    again: bool = False
+    replaced: bool = False
     crash: bool = False
 
 
@@ -284,10 +284,10 @@ class Borrower:
         ]
 
     def _reset(self, why: str) -> list[Effect]:
-        again = self.state != UNSUBSCRIBING or self.faults.reset_resubscribes
+        replaced = self.state != UNSUBSCRIBING or self.faults.reset_resubscribes
         self.become(GONE)
         releases = [Release(name) for name, held in self.streams.items() if held.state == GRANTED]
-        return [*releases, Ended(why, again=again)]
+        return [*releases, Ended(why, replaced=replaced)]
 
     def _send_progress(self, stream: str, held: Borrowed) -> Send:
         return Send(protocol.UPDATE_PROGRESS, stream, (Progress(stream, held.position, held.finished),))

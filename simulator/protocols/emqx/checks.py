@@ -494,7 +494,7 @@ class OneOwner(Check):
                 self.owners[place] = who
 
 
-class Passing(Check):
+class FinishedMessages(Check):
     """Tracks the finished messages of a group in each stream: a position, and single messages above it.
 
     A message of QoS 0 is finished as soon as its session fetches it: it is never acknowledged, and it may be
@@ -630,7 +630,7 @@ class Passing(Check):
         self.reached[place] = reached
 
 
-class PersistedAcknowledged(Passing):
+class PersistedAcknowledged(FinishedMessages):
     """Compares the stored positions with the messages that clients acknowledged."""
 
     claim = (
@@ -640,7 +640,7 @@ class PersistedAcknowledged(Passing):
     words = "is not acknowledged by any session"
 
 
-class NothingPassedOver(Passing):
+class NothingPassedOver(FinishedMessages):
     """Compares the leaders' positions with the messages that were delivered."""
 
     claim = "A leader's position passes no message of QoS 1 or 2 that was delivered to no session."

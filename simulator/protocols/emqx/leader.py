@@ -135,7 +135,7 @@ def borrower_name(who: BorrowerId) -> str:
     return f"{who[0]}/{who[2]}"
 
 
-def place(system: Emqx, stream: str, position: int) -> int:
+def offset_of(system: Emqx, stream: str, position: int) -> int:
     """A position as an offset: the end of a closed stream is its length."""
     return system.storage.streams[stream].length if position == END else position
 
@@ -163,7 +163,7 @@ def _committed(system: Emqx, kept: Committed, stream: str) -> int:
     """The position at which a leader that has only the store would begin."""
     one = system.storage.streams[stream]
     if stream in kept.positions:
-        return place(system, stream, kept.positions[stream][1])
+        return offset_of(system, stream, kept.positions[stream][1])
     return one.length if kept.ranks.replayed(stream, one.rank) else one.first_at(kept.start_us)
 
 
@@ -177,7 +177,7 @@ def _readers(system: Emqx, group: str) -> Readers:
         for borrower in session.agent.borrowers.values():
             if borrower.group == group:
                 for stream, held in borrower.streams.items():
-                    at = place(system, stream, held.position)
+                    at = offset_of(system, stream, held.position)
                     found.setdefault(stream, {})[borrower.id] = {
                         "lease": held.state,
                         "acknowledged": at,
@@ -201,7 +201,7 @@ def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
     Messages are sent and acknowledged in order, so each is one offset.
     """
     if not reading.blocked:
-        at = place(system, reading.stream, reading.end)
+        at = offset_of(system, reading.stream, reading.end)
         return {"acknowledged": at, "delivered": at - reading.unsent, "chunk": None}
     sent = reading.end - reading.unsent
     return {
@@ -225,7 +225,7 @@ def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Reade
     for stream, kept_at in committed.items():
         by_borrower = readers.get(stream, {})
         assignment = leader.leader.streams.get(stream)
-        known = kept_at if assignment is None else place(system, stream, assignment.position)
+        known = kept_at if assignment is None else offset_of(system, stream, assignment.position)
         furthest = done = max(kept_at, known)
         for one in by_borrower.values():
             furthest, done = max(furthest, one["delivered"]), max(done, one["acknowledged"])
@@ -264,7 +264,7 @@ def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerI
         ):
             for report in message.progress:
                 key = report.stream, message.borrower
-                found[key] = max(found.get(key, 0), place(system, report.stream, report.position))
+                found[key] = max(found.get(key, 0), offset_of(system, report.stream, report.position))
     return found
 
 

@@ -345,24 +345,24 @@ class Session:
         """Schedule the session's work, once for this instant."""
         if not self.due:
             self.due = True
-            self.system.schedule(self.system.now_us, SESSION_RANK, self.work)
+            self.system.schedule(self.system.now_us, SESSION_RANK, self.proceed)
 
-    def work(self, _argument: None = None) -> None:
+    def proceed(self, _argument: None = None) -> None:
         """Report progress due after lease changes, then read, send and handle acknowledgements."""
         self.due = False
         if not self.online:
             return
         self.agent.report_due()
-        self.work_on(self.life)
+        self.take_steps(self.life)
 
-    def work_on(self, life: int) -> None:
+    def take_steps(self, life: int) -> None:
         """Do a portion of the work; the rest follows at this instant, before anything else."""
         if life != self.life:
             return
         for _step in range(STEPS_AT_ONCE):
             if not (self.online and (self._take_in() or self._send() or self._acknowledge())):
                 return
-        self.system.schedule(self.system.now_us, CONTINUES_RANK, self.work_on, life)
+        self.system.schedule(self.system.now_us, CONTINUES_RANK, self.take_steps, life)
 
     def _take_in(self) -> bool:
         """Fetch from the next stream that may have messages, however slow the client is."""
@@ -464,7 +464,7 @@ class Session:
         self.busy_until_us = None
         if not self.acks_paused:
             self._acknowledged()
-        self.work()
+        self.proceed()
 
     def _acknowledged(self) -> None:
         reading, offset, delivered_seq = self.in_flight.popleft()

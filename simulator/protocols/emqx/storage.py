@@ -31,15 +31,15 @@ class Rank(NamedTuple):
 class RankProgress:
     """The progress of one group.
 
-    `passed` is the highest fully passed generation by shard. `known` has the streams seen, by shard and
+    `passed` is the highest fully passed generation by shard. `streams` has those seen, by shard and
     generation, each with whether it is replayed.
     """
 
-    __slots__ = ("passed", "known", "forgets")
+    __slots__ = ("passed", "streams", "forgets")
 
     def __init__(self, forgets: bool = False) -> None:
         self.passed: dict[int, int] = {}
-        self.known: dict[int, dict[int, dict[str, bool]]] = {}
+        self.streams: dict[int, dict[int, dict[str, bool]]] = {}
         # as shipped: the marks of the last known generation are dropped once all its streams are replayed
         self.forgets = forgets
 
@@ -47,9 +47,9 @@ class RankProgress:
         """An independent copy."""
         copy = RankProgress(self.forgets)
         copy.passed = dict(self.passed)
-        copy.known = {
+        copy.streams = {
             shard: {generation: dict(streams) for generation, streams in by.items()}
-            for shard, by in self.known.items()
+            for shard, by in self.streams.items()
         }
         return copy
 
@@ -62,8 +62,10 @@ class RankProgress:
                     min(other.generation for _name, other in listed if other.shard == rank.shard) - 1
                 )
             if rank.generation > self.passed[rank.shard]:
-                self.known.setdefault(rank.shard, {}).setdefault(rank.generation, {}).setdefault(name, False)
-        for shard in sorted(self.known):
+                self.streams.setdefault(rank.shard, {}).setdefault(rank.generation, {}).setdefault(
+                    name, False
+                )
+        for shard in sorted(self.streams):
             self._advance(shard)
         return [name for name, rank in listed if not self.replayed(name, rank)]
 
@@ -71,17 +73,17 @@ class RankProgress:
         """Whether a stream need not be read again."""
         if rank.generation <= self.passed.get(rank.shard, -1):
             return True
-        return self.known.get(rank.shard, {}).get(rank.generation, {}).get(name, False)
+        return self.streams.get(rank.shard, {}).get(rank.generation, {}).get(name, False)
 
     def set_replayed(self, name: str, rank: Rank) -> None:
         """Record that a stream was read to its end."""
         if rank.generation <= self.passed.get(rank.shard, -1):
             return
-        self.known.setdefault(rank.shard, {}).setdefault(rank.generation, {})[name] = True
+        self.streams.setdefault(rank.shard, {}).setdefault(rank.generation, {})[name] = True
         self._advance(rank.shard)
 
     def _advance(self, shard: int) -> None:
-        by_generation = self.known[shard]
+        by_generation = self.streams[shard]
         while by_generation:
             first = min(by_generation)
             if not all(by_generation[first].values()):

@@ -110,9 +110,9 @@ class AcknowledgementFilter:
         )
         acked: dict[int, str] = {}
         for peer, state in self.reported.items():
-            known = remaining & ~state.remaining(*origin, count)
-            acked.update(dict.fromkeys((bit for bit in range(count) if known >> bit & 1), peer))
-            remaining &= ~known
+            acked_there = remaining & ~state.remaining(*origin, count)
+            acked.update(dict.fromkeys((bit for bit in range(count) if acked_there >> bit & 1), peer))
+            remaining &= ~acked_there
         return acked, remaining
 
 
@@ -179,13 +179,13 @@ class AcknowledgedState(NamedTuple):
         return AcknowledgedState(whole, parts, newer.history, newer.seq)
 
 
-class Known(NamedTuple):
+class CursorState(NamedTuple):
     """The part of a cursor's state that decides whether a new request is due."""
 
     history: int
     mark_delete: int
     deleted: BitMap
-    parts: dict[int, int]
+    partly_acknowledged: dict[int, int]
 
 
 class Line:
@@ -197,7 +197,7 @@ class Line:
     def __init__(self, number: int, connection: tuple[int, int]) -> None:
         self.number = number
         self.connection = connection  # the topic's load, the replicator's connection
-        self.sent: Known | None = None
+        self.sent: CursorState | None = None
         self.waiting = 0
         self.due_us = 0
 
@@ -212,7 +212,7 @@ class AcknowledgementSender:
         self.period_us = period_us  # None: on command only
         self.opened = self.history = NULL  # the rows that opened the cursor and that last reset it
         self.lines: dict[str, Line] = {}
-        self.arrived: dict[str, Known] = {}  # peer -> the newest state that it has
+        self.arrived: dict[str, CursorState] = {}  # peer -> the newest state that it has
         self.next_us: int | None = None  # the time of its next periodic request
         self.requests = self.connections = 0
         self._draws = _DRAWS + (max(self.topic.partition, 0) << 48) + (place << 32)
@@ -249,7 +249,7 @@ class AcknowledgementSender:
     def is_current(self, peer: str) -> bool:
         """Whether the peer has the present state."""
         cursor = self.subscription.cursor
-        return self.arrived.get(peer) == Known(
+        return self.arrived.get(peer) == CursorState(
             self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged()
         )
 
@@ -272,10 +272,12 @@ class AcknowledgementSender:
         if replicator is None or not replicator.reachable():
             return False
         line = self._line(peer, (topic.epoch, replicator.connection))
-        known = Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
-        if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.sent or self.arrived.get(peer), known):
+        newest = CursorState(
+            self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged()
+        )
+        if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.sent or self.arrived.get(peer), newest):
             return False
-        size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
+        size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(newest.partly_acknowledged))
         seq = runtime.rows.acknowledgements_sent(
             cause,
             **self.subscription.names,
@@ -286,8 +288,10 @@ class AcknowledgementSender:
         )
         self.requests += 1
         due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
-        line.sent, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
-        runtime.schedule(line.due_us, topic.rank, self.arrive, (peer, line.number, self._state(), known, seq))
+        line.sent, line.waiting, line.due_us = newest, line.waiting + 1, max(due_us, line.due_us)
+        runtime.schedule(
+            line.due_us, topic.rank, self.arrive, (peer, line.number, self._state(), newest, seq)
+        )
         return True
 
     def _line(self, peer: str, connection: tuple[int, int]) -> Line:
@@ -301,16 +305,19 @@ class AcknowledgementSender:
             line = self.lines[peer] = Line(self.connections, connection)
         return line
 
-    def _is_news(self, sent: Known | None, known: Known) -> bool:
+    def _is_news(self, sent: CursorState | None, newest: CursorState) -> bool:
         if sent is not None:
-            return sent != known
+            return sent != newest
         return (
-            known.mark_delete >= 0 or bool(known.deleted) or bool(known.parts) or self.history != self.opened
+            newest.mark_delete >= 0
+            or bool(newest.deleted)
+            or bool(newest.partly_acknowledged)
+            or self.history != self.opened
         )
 
     def arrive(self, argument: tuple) -> None:
         """A request reached the peer, or was lost."""
-        peer, number, state, known, seq = argument
+        peer, number, state, newest, seq = argument
         line = self.lines.get(peer)
         if line is None or line.number != number or not self._holds(peer, line):
             self.runtime.rows.acknowledgements_lost(
@@ -320,8 +327,8 @@ class AcknowledgementSender:
                 del self.lines[peer]
             return
         line.waiting -= 1
-        self.arrived[peer] = known
-        apply(self.runtime.clusters[peer].topics[self.topic.name], self.subscription, state, known, seq)
+        self.arrived[peer] = newest
+        apply(self.runtime.clusters[peer].topics[self.topic.name], self.subscription, state, newest, seq)
 
     def _holds(self, peer: str, line: Line) -> bool:
         """Whether the connection has lasted until now."""
@@ -384,7 +391,9 @@ def origin_of(topic: Topic, index: int) -> tuple[int, int]:
     return origin, index if origin == topic.cluster.index else topic.source_indices[index]
 
 
-def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: Known, cause: int) -> None:
+def apply(
+    topic: Topic, sender: Subscription, state: AcknowledgedState, newest: CursorState, cause: int
+) -> None:
     """The receiving broker adds the state to the earlier states of the peer.
 
     A subscription that is missing is opened at Earliest.
@@ -399,8 +408,8 @@ def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: K
         cause,
         **subscription.names,
         peer=peer.number,
-        to=sender.topic.log.position(known.mark_delete),
-        count=len(known.deleted),
+        to=sender.topic.log.position(newest.mark_delete),
+        count=len(newest.deleted),
         evidence_seq=cause,
     )
     subscription.filter.receive(peer.name, state._replace(seq=seq))

@@ -255,7 +255,7 @@ class Brokers:
     __slots__ = (
         "base",
         "due",
-        "known",
+        "last_partitions",
         "located",
         "producer",
         "resolver",
@@ -271,7 +271,7 @@ class Brokers:
         self.located: dict[str, str] = {}
         self.retries = 0
         self.due = False
-        self.known = 0  # number of partitions in the last response
+        self.last_partitions = 0  # number of partitions in the last response
 
     # --- the topic's shape
 
@@ -290,8 +290,8 @@ class Brokers:
             found = cluster.partitioned.get(self.base, 0)
             return found if found or self.base in cluster.topics else self._ask_for(cluster, cause)
         shape = self.shape()
-        self.known = self.known if shape is None else shape
-        return self.known
+        self.last_partitions = self.last_partitions if shape is None else shape
+        return self.last_partitions
 
     def _ask_for(self, cluster: Cluster, cause: int) -> int:
         """Create a missing topic or record the refusal, in green where the cluster is migrated."""
@@ -313,7 +313,7 @@ class Brokers:
         """Connect the missing partitions; retry those that no broker serves now."""
         complete = True
         self.producer.cluster_name = cluster
-        for topic in self.runtime.clusters[cluster].client_parts(self.base):
+        for topic in self.runtime.clusters[cluster].client_logs_of(self.base):
             if topic.name not in self.located:
                 complete = self._connect(topic, cause) and complete
         if complete and self._complete():
@@ -326,10 +326,10 @@ class Brokers:
         """Retry after the backoff."""
         if not self.due:
             self.due = True
-            self.runtime.schedule(self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self.again)
+            self.runtime.schedule(self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self.retry)
             self.retries += 1
 
-    def again(self, _argument: None) -> None:
+    def retry(self, _argument: None) -> None:
         """Look up again after the backoff."""
         self.due = False
         self.look_up(NULL)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.emqx.borrower import PING, PING_TIMEOUT
-from simulator.protocols.emqx.leader import borrower_name, group_progress, place
+from simulator.protocols.emqx.leader import borrower_name, group_progress, offset_of
 from simulator.protocols.emqx.stability import stability, starved, states
 from simulator.system.links import shown as shown_link
 from simulator.system.live_rows import LiveRows, Messages, StateRow
@@ -303,7 +303,7 @@ def _assignment(system: Emqx, stream: str, one: Assignment | None) -> dict[str, 
         return None
     shown = {
         "state": one.state,
-        "position": place(system, stream, one.position),
+        "position": offset_of(system, stream, one.position),
         "owner": borrower_name(one.owner) if one.owner else None,
     }
     return {**shown, "starved": True} if starved(system, one, stream) else shown

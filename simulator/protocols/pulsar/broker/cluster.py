@@ -145,11 +145,11 @@ class Cluster:
         """
         return self.partitioned.get(base, 0 if base in self.topics else None)
 
-    def parts(self, base: str) -> list[Topic]:
+    def logs_of(self, base: str) -> list[Topic]:
         """Every log of a topic here, plain or partitioned."""
         return [topic for topic in self.topics.values() if topic.base == base]
 
-    def client_parts(self, base: str) -> list[Topic]:
+    def client_logs_of(self, base: str) -> list[Topic]:
         """The logs that a client of the topic connects to: its partitions, or the plain topic.
 
         Logs of partitions without metadata are excluded.
@@ -157,7 +157,7 @@ class Cluster:
         partitions = self.partitioned.get(base, 0)
         return [
             topic
-            for topic in self.parts(base)
+            for topic in self.logs_of(base)
             if topic.partition < partitions and (topic.partition >= 0) == (partitions > 0)
         ]
 

@@ -253,7 +253,7 @@ class Dispatcher:
         self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self.dispatch, cause)
 
     @property
-    def reading(self) -> list[Session]:
+    def reading_sessions(self) -> list[Session]:
         """The sessions that a reset disconnects (`disconnectActiveConsumers`)."""
         return list(self.sessions)
 
@@ -376,7 +376,7 @@ class SingleActiveDispatcher(Dispatcher):
         super().restart_reading(cause)
 
     @property
-    def reading(self) -> list[Session]:
+    def reading_sessions(self) -> list[Session]:
         return [] if self.active is None else [self.active]
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:

@@ -303,7 +303,7 @@ class Subscription:
         seeks forgets its last cumulative ack, others drop what it covers. The source is
         `ManagedCursorImpl.asyncResetCursor`.
         """
-        for session in self.dispatcher.reading:
+        for session in self.dispatcher.reading_sessions:
             self.dispatcher.remove(session, cause)
             session.consumer.disconnected(session, "reset", cause)
             if seeks:

@@ -469,7 +469,7 @@ class Consumer:
     def resume(self, cause: int) -> None:
         """The application continues."""
         self.state = RUNNING
-        self.work(self._note(cause, "resumed"))
+        self.process_queue(self._note(cause, "resumed"))
 
     def kill(self, cause: int, reason: str = "killed") -> None:
         """The process is killed: acks that were not sent and delivered messages are lost."""
@@ -572,7 +572,7 @@ class Consumer:
                         clear_cumulative_ack(runtime, self, name)
                 catalogue.find_topic(self, cluster, spec.topic, cause)
             complete = cluster.shape(spec.topic) is not None
-        for topic in cluster.client_parts(spec.topic) if cluster.up else ():
+        for topic in cluster.client_logs_of(spec.topic) if cluster.up else ():
             if not self.connected_to(topic.name):
                 complete = self._ask_broker(topic, spec, cause) and complete
         if complete:
@@ -650,7 +650,7 @@ class Consumer:
         self.last_seq = max(self.last_seq, seq)
         session = Session(self, subscription)
         self.sessions[topic.place] = session
-        if len(self.sessions) >= len(topic.cluster.client_parts(topic.base)) and all(
+        if len(self.sessions) >= len(topic.cluster.client_logs_of(topic.base)) and all(
             place[0] == topic.place[0] for place in self.sessions
         ):
             self.cluster_name = topic.cluster.name  # a broker may have redirected it
@@ -733,7 +733,7 @@ class Consumer:
             acks.forget_incomplete(received)
         self.queue.append(received)
         if self.current is None and not self.taking:
-            self.work(received.cause)
+            self.process_queue(received.cause)
 
     def _refuse_batch(self, cause: int) -> None:
         """Close the client on a batch: without a receiver queue it accepts none (ZeroQueueConsumerImpl)."""
@@ -795,7 +795,7 @@ class Consumer:
 
     # --- the application
 
-    def work(self, cause: int) -> None:
+    def process_queue(self, cause: int) -> None:
         """Take messages until one needs processing time or the queue is empty."""
         if self.taking:
             return
@@ -864,7 +864,7 @@ class Consumer:
         if self.state == CLOSING:
             self.close_if_done()
         elif self.queue or self.spec.receiver_queue_size == 0:
-            self.work(self.last_seq)
+            self.process_queue(self.last_seq)
 
     def settle(self, delivery: Delivery) -> None:
         """Hold, negatively acknowledge or acknowledge a processed message."""

@@ -73,7 +73,7 @@ def send(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 def _sent_to(runtime: Pulsar, producer: Producer, arguments: dict) -> Topic:
     cluster = cluster_up(runtime, producer.cluster_name)
-    parts = cluster.parts(producer.spec.topic)
+    parts = cluster.logs_of(producer.spec.topic)
     found = [
         topic
         for topic in parts

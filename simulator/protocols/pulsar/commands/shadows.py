@@ -91,7 +91,7 @@ def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, 
     seq = runtime.rows.shadow_topics_set(
         cause, cluster=cluster.number, topic=base, count=len(names), detail=", ".join(names)
     )
-    for topic in cluster.parts(base):
+    for topic in cluster.logs_of(base):
         if topic.loaded:
             topic.shadows.check_replication(seq)
             topic.shadows.begin_policy_check()

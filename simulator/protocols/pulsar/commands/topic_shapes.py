@@ -78,7 +78,7 @@ def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     A forced one is never refused for these reasons.
     """
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
-    parts = cluster.parts(base)
+    parts = cluster.logs_of(base)
     if not parts:
         raise not_found(runtime, cluster, base)
     if not arguments["force"]:
@@ -111,7 +111,7 @@ def refuse_in_use(runtime: Pulsar, cluster: Cluster, base: str) -> None:
         producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base
         for producer in runtime.producers.values()
     )
-    for topic in cluster.parts(base):
+    for topic in cluster.logs_of(base):
         consumers = sum(
             len(subscription.dispatcher.sessions) for subscription in topic.subscriptions.values()
         )

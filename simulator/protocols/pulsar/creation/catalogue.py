@@ -47,7 +47,7 @@ def too_few(cluster: Cluster, base: str, partitions: int) -> str | None:
 
     They cannot when a log named like a partition exists without metadata and has at least that number.
     """
-    highest = max((topic.partition for topic in cluster.parts(base)), default=-1)
+    highest = max((topic.partition for topic in cluster.logs_of(base)), default=-1)
     return (
         None
         if not partitions or highest < partitions
@@ -157,7 +157,7 @@ def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
     Returns the row's seq.
     """
     runtime = cluster.runtime
-    doomed = cluster.parts(base)
+    doomed = cluster.logs_of(base)
     for topic in doomed:
         topic.unload("deleted", cause)
     for topic in doomed:

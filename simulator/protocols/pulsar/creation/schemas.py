@@ -292,14 +292,14 @@ class ReplicatedSchemas:
     sends, accepted or refused: the delay in the stats is its age.
     """
 
-    __slots__ = ("known", "waiting", "since_us")
+    __slots__ = ("accepted", "waiting", "since_us")
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """A new connection starts with no schemas sent."""
-        self.known: dict[str, None] = {}
+        self.accepted: dict[str, None] = {}
         self.waiting = False
         self.since_us = 0
 
@@ -310,7 +310,7 @@ def holds_back(replicator: Replicator, index: int, record: int) -> bool:
     schema = book_of(runtime).of_message(
         runtime.messages.producer[record], runtime.messages.sequence_id[record]
     )
-    if schema is None or schema in replicator.schemas.known:
+    if schema is None or schema in replicator.schemas.accepted:
         return False
     replicator.schemas.waiting, replicator.schemas.since_us = True, runtime.now_us
     arrive_us = runtime.now_us + replicator.link.latency_us(replicator.draw_base + index)
@@ -348,6 +348,6 @@ def answered(replicator: Replicator, connection: int, index: int, schema: str, w
             detail=why,
         )
         return
-    replicator.schemas.known[schema] = None
+    replicator.schemas.accepted[schema] = None
     replicator.schemas.waiting = False
     replicator.read()

@@ -63,7 +63,7 @@ def of_tenant(work: Work) -> list[Resource]:
         Resource(TOPIC, base, base) for base in bases
     ]
     for base in bases:
-        names = sorted({name: None for part in source.parts(base) for name in part.subscriptions})
+        names = sorted({name: None for part in source.logs_of(base) for name in part.subscriptions})
         found += [Resource(SUBSCRIPTION, name, base, name) for name in names]
     return found
 
@@ -77,7 +77,7 @@ def present(cluster: Cluster, resource: Resource) -> bool:
         return (kind, name) in cluster.runtime.directory[cluster.name]
     if subscription is None:
         return cluster.shape(topic) is not None
-    return any(subscription in part.subscriptions for part in cluster.parts(topic))
+    return any(subscription in part.subscriptions for part in cluster.logs_of(topic))
 
 
 def copied(work: Work, resource: Resource) -> bool:
@@ -93,7 +93,9 @@ def _parts(work: Work, resource: Resource) -> list[tuple[Topic, Topic]]:
     Partitions without a copy are left out.
     """
     assert resource.topic is not None, "a subscription is one of a topic"
-    here = [part for part in work.source.parts(resource.topic) if resource.subscription in part.subscriptions]
+    here = [
+        part for part in work.source.logs_of(resource.topic) if resource.subscription in part.subscriptions
+    ]
     return [(part, work.target.topics[part.name]) for part in here if part.name in work.target.topics]
 
 
@@ -165,7 +167,7 @@ def delete(work: Work, cluster: Cluster, resource: Resource, cause: int) -> int:
     elif subscription is None:
         catalogue.delete(cluster, topic, "migration", seq)
     else:
-        for part in cluster.parts(topic):
+        for part in cluster.logs_of(topic):
             if subscription in part.subscriptions:
                 delete_subscription(part, subscription, seq)
     return seq

@@ -228,7 +228,7 @@ class Replicator:
         "rank",
         "read_index",
         "read_to",
-        "reading",
+        "is_reading",
         "receipts",
         "requested_seq",
         "runtime",
@@ -270,7 +270,7 @@ class Replicator:
         self.last_arrival_us = 0
         self.border = Border(topic.log)
         self.ledger_receipts = LedgerReceipts(self)
-        self.reading = self.stalled = False
+        self.is_reading = self.stalled = False
         self.started_us = 0
         # the row that requested the present start; the last such row, without retries
         self.start_seq = self.requested_seq = NULL
@@ -484,14 +484,14 @@ class Replicator:
 
     def read(self) -> None:
         """Read from the cursor while connected and while the queue has room, entry by entry in order."""
-        if self.reading or self.connecting.state != STARTED or self.schemas.waiting:
+        if self.is_reading or self.connecting.state != STARTED or self.schemas.waiting:
             return
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         delay_us = self.topic.hot.new_entries_check_delay_us
         limited = delay_us or self.topic.appends is not None
         if limited and not tail_read.begin(self, delay_us):
             return
-        self.reading = True
+        self.is_reading = True
         values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
         pending = self.receipts.pending
         while (
@@ -515,7 +515,7 @@ class Replicator:
                 break
         if self.read_to < self.read_index:
             self.read_to = self.read_index
-        self.reading = False
+        self.is_reading = False
         if limited and self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting:
             tail_read.wait(self, delay_us)
 

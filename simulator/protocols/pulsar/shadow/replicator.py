@@ -182,7 +182,7 @@ class ShadowReplicator:
         self.cursor = Cursor(topic.log.length - 1, runtime.now_us)
         self.read_index = topic.log.length
         self.stalled = False
-        self.reading = False
+        self.is_reading = False
         reader = f"shadow/{topic.cluster.name}/{shadow}"
         self.tail = TailRead(lateness_of(runtime, reader))
         self.wire: deque[int] = deque()
@@ -280,13 +280,13 @@ class ShadowReplicator:
     def read(self) -> None:
         """Announce every entry from the read position on, while connected and while the queue has room."""
         self._reset_if_far_behind()
-        if self.state != STARTED or self.reading:
+        if self.state != STARTED or self.is_reading:
             return
         delay_us = self.topic.hot.new_entries_check_delay_us
         limited = delay_us or self.topic.appends is not None
         if limited and not messages.begin(self, delay_us):
             return
-        self.reading = True
+        self.is_reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         while (
             self.read_index < (self.tail.end if limited else log.length)
@@ -302,7 +302,7 @@ class ShadowReplicator:
                 self._skip(index)
             else:
                 self._send(index)
-        self.reading = False
+        self.is_reading = False
         if limited and self.state == STARTED and not self.stalled:
             messages.wait(self, delay_us)
 

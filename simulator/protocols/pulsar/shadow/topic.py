@@ -90,7 +90,7 @@ class ShadowTopic(Topic):
         "_open_seen",
         "confirmed_reads",
         "current_entries",
-        "fresh",
+        "newly_created",
         "lost",
         "open_bytes",
         "queued",
@@ -119,7 +119,7 @@ class ShadowTopic(Topic):
         self.queued_ever = 0
         # the broker's counter of the open ledger: the last entry number announced to it, 0 when opened
         self.current_entries = 0
-        self.fresh = True  # created, and not loaded yet
+        self.newly_created = True  # created, and not loaded yet
         self.waits_for_source = False
         self.seen_version = -1
         self.refresh_due = False
@@ -163,7 +163,7 @@ class ShadowTopic(Topic):
         if self.runtime.option("shadowDeletesSharedLedgers"):
             for ledger in self.source.log.ledgers:
                 self.source.shadows.storage.delete(ledger, self.name, cause)
-        self.fresh = True
+        self.newly_created = True
         self.lost.clear()
 
     def unload(self, reason: str, cause: int, clean: bool = True, delivered: bool = False) -> None:
@@ -185,8 +185,8 @@ class ShadowTopic(Topic):
 
     def open_ledger(self, cause: int) -> None:
         """Read the source's ledgers at a load; the last is opened for reading, without recovery."""
-        if self.fresh:
-            self.fresh = False
+        if self.newly_created:
+            self.newly_created = False
             self.runtime.rows.shadow_created(cause, **self.names, reason=self.source.name)
         self.shadow_log.current = None
         self.refresh_due = False

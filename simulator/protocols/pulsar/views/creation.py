@@ -186,7 +186,7 @@ def _topic(cluster: Cluster, base: str) -> dict[str, Any]:
     """
     runtime, shape = cluster.runtime, cluster.shape(base)
     own = runtime.policies.own_list(cluster.name, base)
-    stray = [] if shape else sorted(topic.name for topic in cluster.parts(base) if topic.partition >= 0)
+    stray = [] if shape else sorted(topic.name for topic in cluster.logs_of(base) if topic.partition >= 0)
     return {
         "namespace": runtime.scenario.topics[base].namespace,
         "partitions": shape,
