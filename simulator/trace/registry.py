@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -102,18 +102,28 @@ class Rows:
 
     A method has the decorator `control` or `data`, and its name is that of the event: `cursor_moved` writes
     `cursor.moved`. It takes the seq of the row's cause and the event's columns by keyword, in row order, and
-    returns the row's seq. The decorator makes its body from the annotations: a `Name` is numbered, `None` is
-    NULL, a tuple annotated with columns is unpacked, any other value is written as it is.
+    returns the row's seq. Its body is made from the annotations: a `Name` is numbered, `None` is NULL, a
+    tuple annotated with columns is unpacked, any other value is written as it is.
 
-    Nothing in a run is called more often, so the body adds the row to the trace itself (`Trace.append`).
     While the rows exist already, `out` is an object whose `append` only counts them.
     """
 
     __slots__ = ("system", "out")
 
+    events: ClassVar[tuple[EventType, ...]] = ()
+    """The events that this class declares, without those of its base class."""
+
     def __init__(self, system: System) -> None:
         self.system = system
         self.out: Any = system.trace
+
+    def __init_subclass__(cls) -> None:
+        declared = [method for method in vars(cls).values() if hasattr(method, "declares")]
+        made: dict[str, Any] = {"NULL": NULL}
+        exec("\n".join(map(_source, declared)), made)
+        for method in declared:
+            setattr(cls, method.__name__, made[method.__name__])
+        cls.events = tuple(map(_event, declared))
 
 
 _Writer = TypeVar("_Writer", bound=Callable[..., int])
@@ -121,16 +131,60 @@ _Writer = TypeVar("_Writer", bound=Callable[..., int])
 
 def control(code: int, says: str) -> Callable[[_Writer], _Writer]:
     """Declare an event of the control plane: a step of the diagram by default."""
-    return _declared(code, "control", says)
+    return _declares(code, "control", says)
 
 
 def data(code: int, says: str) -> Callable[[_Writer], _Writer]:
     """Declare an event of the data plane: one row per message."""
-    return _declared(code, "data", says)
+    return _declares(code, "data", says)
 
 
-_BODY = """def {method}(self, cause{parameters}):
-    {before}row = ({code}, self.system.now_us, cause, {values})
+def _declares(code: int, plane: str, says: str) -> Callable[[_Writer], _Writer]:
+    def mark(method: Any) -> Any:
+        method.declares = (code, plane, says)
+        return method
+
+    return mark
+
+
+def _event(method: Any) -> EventType:
+    code, plane, says = method.declares
+    fields: list[str] = []
+    for parameter, annotation in _columns(method).items():
+        several = getattr(method.__globals__.get(annotation), "__metadata__", None)
+        if annotation not in _VALUES and several is None:
+            raise TypeError(
+                f"{method.__name__}: {parameter} is {annotation}; a column is {', '.join(_VALUES)}, or "
+                "several in an Annotated tuple"
+            )
+        fields += several[0].split() if several else (parameter,)
+    return EventType(code, method.__name__.replace("_", ".", 1).replace("_", "-"), tuple(fields), plane, says)
+
+
+def _columns(method: Any) -> dict[str, str]:
+    """The annotation of each parameter that is a column, or several."""
+    return {name: text for name, text in method.__annotations__.items() if name not in ("cause", "return")}
+
+
+_VALUES = {
+    "Name": "{0} if type({0}) is int else NULL if {0} is None else intern({0})",
+    "NameNumber": "{0}",
+    "int": "{0}",
+    "int | None": "NULL if {0} is None else {0}",
+}
+"""How a writer writes an argument, by its annotation; `*{0}` if it is several columns."""
+
+_CONTROL = """
+def {name}(self, cause{parameters}):
+    system = self.system
+    intern = system.trace.intern
+    return self.out.append(({code}, system.now_us, cause, {values}))
+"""
+
+_DATA = """
+def {name}(self, cause{parameters}):
+    intern = self.system.trace.intern
+    row = ({code}, self.system.now_us, cause, {values})
     out = self.out
     seq = out.length
     if seq == out.folds_after:
@@ -140,50 +194,20 @@ _BODY = """def {method}(self, cause{parameters}):
     out.add_values[{code}](row)
     return seq
 """
-
-_VALUES: dict[Any, str] = {
-    Name: "{0} if type({0}) is int else NULL if {0} is None else intern({0})",
-    int: "{0}",
-    int | None: "NULL if {0} is None else {0}",
-}
-"""How the body writes an argument, by its annotation."""
+"""A writer of the data plane is called for each message: it does what `Trace.append` does, without a call."""
 
 
-def _declared(code: int, plane: str, says: str) -> Callable[[_Writer], _Writer]:
-    def declare(method: _Writer) -> _Writer:
-        hints = get_type_hints(method, include_extras=True)
-        del hints["cause"], hints["return"]
-        fields: list[str] = []
-        values: list[str] = []
-        for parameter, hint in hints.items():
-            several = get_origin(hint) is Annotated
-            if not several and hint not in _VALUES:
-                raise TypeError(
-                    f"{method.__name__}: {parameter} is {hint}; a column is a Name, int, int | None, or "
-                    "several in an Annotated tuple"
-                )
-            fields += hint.__metadata__[0].split() if several else (parameter,)
-            values.append(f"*{parameter}" if several else _VALUES[hint].format(parameter))
-        name, made = method.__name__, {"NULL": NULL}
-        body = _BODY.format(
-            method=name,
-            code=code,
-            parameters="".join(f", {parameter}" for parameter in ("*", *hints) if hints),
-            values=", ".join(values),
-            before="intern = self.system.trace.intern\n    " if Name in hints.values() else "",
-        )
-        exec(body, made)
-        writer: Any = made[name]
-        event = name.replace("_", ".", 1).replace("_", "-")
-        writer.event = EventType(code, event, tuple(fields), plane, says)
-        return writer
-
-    return declare
-
-
-def events_of(rows: type[Rows]) -> tuple[EventType, ...]:
-    """The events that a class of writers declares, without those of its base class."""
-    return tuple(method.event for method in vars(rows).values() if hasattr(method, "event"))
+def _source(method: Any) -> str:
+    """The definition of a writer."""
+    code, plane, _says = method.declares
+    columns = _columns(method)
+    text = (_DATA if plane == "data" else _CONTROL).format(
+        name=method.__name__,
+        code=code,
+        parameters=", *, " + ", ".join(columns) if columns else "",
+        values=", ".join(_VALUES.get(text, "*{0}").format(name) for name, text in columns.items()),
+    )
+    return text if "Name" in columns.values() else re.sub(r"\n *intern = .*", "", text)
 
 
 def pattern_of(codes: Iterable[int]) -> re.Pattern[bytes]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from simulator.trace.registry import About, Name, NameNumber, Rows, control, data, events_of
+from simulator.trace.registry import About, Name, NameNumber, Rows, control, data
 
 
 class SharedRows(Rows):
@@ -80,4 +80,4 @@ class SharedRows(Rows):
     def check_violated(self, cause: int, *, reason: Name, detail: Name, evidence_seq: int) -> int: ...
 
 
-SHARED_EVENTS = events_of(SharedRows)
+SHARED_EVENTS = SharedRows.events

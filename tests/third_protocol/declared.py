@@ -8,7 +8,7 @@ from typing import ClassVar
 from simulator.protocols.declaration import Declared
 from simulator.scenarios.declarations import Check, Command, Key, Section
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import Name, control, data, events_of
+from simulator.trace.registry import Name, control, data
 from simulator.trace.shared_events import SharedRows
 
 NAME = "single-log"
@@ -99,6 +99,6 @@ DECLARED = Declared(
     order=("links", "servers"),
     commands=(CRASH,),
     refusals={"server-down": "the server is down already"},
-    events=events_of(SingleLogRows),
+    events=SingleLogRows.events,
     consistency=_check_ends,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from simulator.trace.registry import Name, NameNumber, Vocabulary, control, data, events_of
+from simulator.trace.registry import Name, NameNumber, Vocabulary, control, data
 from simulator.trace.shared_events import SHARED_EVENTS, SharedRows
 
 AboutSent = Annotated[
@@ -291,7 +291,7 @@ class EmqxRows(SharedRows):
     def config_updated(self, cause: int, *, reason: Name, detail: Name, duration_us: int) -> int: ...
 
 
-EVENTS = events_of(EmqxRows)
+EVENTS = EmqxRows.events
 VOCABULARY = Vocabulary((*SHARED_EVENTS, *EVENTS))
 CODE, BY_NAME = VOCABULARY.code, VOCABULARY.by_name
 """The event types that a run of this protocol can write, by name and code."""

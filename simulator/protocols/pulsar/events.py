@@ -16,7 +16,6 @@ from simulator.trace.registry import (
     WordTable,
     control,
     data,
-    events_of,
 )
 from simulator.trace.shared_events import SHARED_EVENTS, SharedRows
 
@@ -957,7 +956,7 @@ class PulsarRows(SharedRows):
 # --- the events of Pulsar, by subject, and the words and numbers of its markers
 
 
-EVENTS = events_of(PulsarRows)
+EVENTS = PulsarRows.events
 VOCABULARY = Vocabulary((*SHARED_EVENTS, *EVENTS))
 CODE, BY_NAME = VOCABULARY.code, VOCABULARY.by_name
 """The events that a run of this protocol can write."""
