@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def master(tmp_path: Path) -> Iterator[str]:
-    with standalone_master(tmp_path) as address:
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with standalone_master(tmp_path_factory.mktemp("cluster")) as address:
         yield address
 
 
