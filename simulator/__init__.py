@@ -16,8 +16,7 @@ from simulator.scenarios.commands import COMMANDS, CommandError, normalise_comma
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.rule_files import RuleError, load_rules, loaded_rules
-from simulator.scenarios.scenario_names import names_of, sites_of
-from simulator.scenarios.shape import FAMILY_MECHANISMS
+from simulator.scenarios.shape import FAMILY_MECHANISMS, names_of, sites_of
 from simulator.scenarios.tree import ScenarioError, Wrong
 from simulator.scenarios.units import format_duration, parse_duration
 from simulator.system.admin_tools import AdminError

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from simulator.comparison import result, rule_runs, strategy_named, strategy_runs, under
-from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.loader import Override, broken_expectations, load_scenario, parse_overrides
 from simulator.scenarios.model import Scenario
@@ -22,6 +21,7 @@ from simulator.scenarios.rule_files import load_rules
 from simulator.scenarios.settings import OPTIONS, RULE
 from simulator.scenarios.tree import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.units import parse_duration
+from simulator.summary import readable_comparison, readable_summary
 from simulator.system.admin_tools import AdminError, with_notes
 from simulator.trace.json_lines import full_meta
 from simulator.version import ENGINE_VERSION

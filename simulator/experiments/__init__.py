@@ -15,10 +15,17 @@ from simulator.experiments.cost import (
     period_says,
     reduced,
 )
-from simulator.experiments.experiment import RUNS_MAX, Axis, Experiment, Point, Wanted
+from simulator.experiments.experiment import (
+    RUNS_MAX,
+    Axis,
+    Experiment,
+    Point,
+    Wanted,
+    first_fault,
+    first_fault_us,
+    happening,
+)
 from simulator.experiments.file import FORMAT, read_experiment, read_experiment_text
-from simulator.experiments.phase import first_fault, first_fault_us, happening
-from simulator.experiments.points import has_phases
 from simulator.experiments.runs import (
     FAILED,
     FINISHED,
@@ -27,6 +34,7 @@ from simulator.experiments.runs import (
     checked_counts,
     checked_rows,
     expected,
+    has_phases,
     made_again,
     replayed,
     run_batch,

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from simulator.experiments.experiment import Experiment, Point
-from simulator.experiments.phase import first_fault_us, moved_without_text
+from simulator.experiments.experiment import Experiment, Point, first_fault_us, moved_without_text
 from simulator.experiments.runs import batches, run_batch
 from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of

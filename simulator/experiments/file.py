@@ -22,7 +22,7 @@ from simulator.experiments.experiment import (
     seeds,
     wanted,
 )
-from simulator.experiments.points import Points, settled_phases
+from simulator.experiments.runs import Points, settled_phases
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.tree import Node, ScenarioError, read_text_file, read_tree, suggestion
 from simulator.scenarios.units import parse_duration

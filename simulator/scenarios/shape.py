@@ -11,6 +11,25 @@ from simulator.scenarios.declarations import Key, Section
 from simulator.scenarios.limits import LARGEST_INTEGER
 from simulator.scenarios.model import Scenario
 
+# --- the names that a scenario declares, by kind
+
+
+def names_of(scenario: Scenario) -> dict[str, list[str]]:
+    """The names that a scenario declares, by section, each list sorted.
+
+    The protocol may add further names.
+    """
+    declared = DECLARED[scenario.protocol]
+    of_sections = {section.name: getattr(scenario, section.name) for section in declared.sections}
+    return {what: sorted(names) for what, names in {**of_sections, **declared.names(scenario)}.items()}
+
+
+def sites_of(scenario: Scenario) -> list[str]:
+    """The ends of links, such as clusters or nodes, in the order of the scenario file."""
+    sections = (section.name for section in DECLARED[scenario.protocol].sections if section.sites)
+    return [name for section in sections for name in getattr(scenario, section)]
+
+
 # --- the families of scenarios, and the protocol that each one shows
 #
 # A family has its own causes of a duplicate; a test compares them. Keys, sections, settings and commands

@@ -8,8 +8,7 @@ import pytest
 from simulator.checks.checks import Checks
 from simulator.protocols.emqx import checks as checks
 from simulator.protocols.emqx import leader, protocol
-from simulator.protocols.emqx.agent import Agent
-from simulator.protocols.emqx.borrower import Borrower
+from simulator.protocols.emqx.borrower import Agent, Borrower
 from simulator.protocols.emqx.protocol import GRANTING, Progress
 from simulator.protocols.emqx.session import Session
 from simulator.protocols.emqx.system import Emqx

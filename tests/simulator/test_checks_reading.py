@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from simulator.checks.check import REPORTED_PER_CLAIM
 from simulator.checks.checks import CLAIMS, Checks
-from simulator.checks.stretch import position, position_words
-from simulator.checks.table import FIRST_CAPACITY_ROWS, Table
+from simulator.checks.stretch import FIRST_CAPACITY_ROWS, Table, position, position_words
 from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from tests.simulator.written_trace import WrittenTrace, scenario
 

@@ -15,8 +15,7 @@ from simulator.protocols.pulsar.checks.shadows import (
 )
 from simulator.protocols.pulsar.commands import shadows as commands
 from simulator.protocols.pulsar.creation import catalogue
-from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
-from simulator.protocols.pulsar.shadow.source import ShadowSource
+from simulator.protocols.pulsar.shadow.source import ShadowReplicator, ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 

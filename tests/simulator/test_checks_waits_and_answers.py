@@ -21,7 +21,7 @@ from simulator.protocols.pulsar.creation import catalogue, policies, schemas
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.protocols.pulsar.shadow.reads import Storage
-from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+from simulator.protocols.pulsar.shadow.source import ShadowReplicator
 from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError

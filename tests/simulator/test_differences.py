@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import simulator.differences as module
+import simulator.comparison as module
 from simulator import World, load_scenario_text
-from simulator.differences import differences, first_difference
+from simulator.comparison import differences, first_difference
 
 SCENARIO = "two-regions"
 CUT = {"do": "link.cut", "link": "us-east -> us-west"}

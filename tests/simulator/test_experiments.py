@@ -225,7 +225,7 @@ def test_rows_equal_whole_runs_of_built_in_scenarios(name: str):
     ),
 )
 def test_any_offsets_give_the_bytes_of_the_whole_run(offsets: list[int], name: str):
-    from simulator.experiments.phase import moved
+    from simulator.experiments.experiment import moved
 
     scenario = load_scenario(name)
     runs = Runs(figures_only=True)

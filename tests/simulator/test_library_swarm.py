@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from simulator import World
-from simulator.experiments.random_commands import Draws, random_command
+from simulator.experiments.swarm import Draws, random_command
 from simulator.scenarios.builtin import scenario_names
 from simulator.trace.registry import NULL
 

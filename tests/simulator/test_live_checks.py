@@ -5,8 +5,8 @@ branch.
 from __future__ import annotations
 
 from simulator import World
+from simulator.branch import LiveChecks
 from simulator.checks.checks import Checks
-from simulator.live_checks import LiveChecks
 from simulator.protocols.pulsar.broker.subscription import Subscription
 from simulator.trace import trace as trace_module
 
@@ -46,7 +46,7 @@ def broken_runs(monkeypatch) -> World:
 
 def test_seeks_and_branches_do_not_change_what_checks_report(monkeypatch):
     monkeypatch.setattr(trace_module, "BLOCK_ROWS", 256)
-    monkeypatch.setattr("simulator.live_checks.BLOCK_ROWS", 256)
+    monkeypatch.setattr("simulator.branch.BLOCK_ROWS", 256)
     monkeypatch.setattr("simulator.checks.checks.BLOCK_ROWS", 256)
     world = broken_runs(monkeypatch)
     world.run()
@@ -60,7 +60,7 @@ def test_seeks_and_branches_do_not_change_what_checks_report(monkeypatch):
 
 
 def test_a_branch_starts_at_the_nearest_capture(monkeypatch):
-    monkeypatch.setattr("simulator.live_checks.BLOCK_ROWS", 256)
+    monkeypatch.setattr("simulator.branch.BLOCK_ROWS", 256)
     world = World.open("two-regions")
     world.run()
     live = LiveChecks(world.scenario)

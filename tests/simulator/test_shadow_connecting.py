@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.protocols.pulsar.client import backoff
-from simulator.protocols.pulsar.shadow.replicator import (
+from simulator.protocols.pulsar.shadow.source import (
     DISCONNECTED,
     SHADOW_MOVES,
     STARTED,

@@ -14,7 +14,7 @@ from simulator.kernel.links import Link
 from simulator.log.ledgers import SharedColumn
 from simulator.protocols.emqx.figures import Figures, RowsWithFigures
 from simulator.protocols.emqx.leader import FIRST_ROOT, Committed, LeaderStore
-from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches
+from simulator.protocols.emqx.scenario.sections import QUEUE, Subscription, matches
 from simulator.protocols.emqx.storage import Rank, RankProgress, Reading, Storage, Stream
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import SETTINGS

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.protocols.emqx.agent import Agent
+from simulator.protocols.emqx.borrower import Agent
 from simulator.protocols.emqx.cluster_state import ClusterState, in_turn, next_generations
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
-from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
+from simulator.protocols.emqx.scenario.sections import Subscription, parse_subscription
 from simulator.protocols.emqx.storage import Reading
 from simulator.trace.registry import NULL, About
 

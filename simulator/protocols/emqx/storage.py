@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from simulator.log.ledgers import SharedColumn
 from simulator.protocols.emqx.protocol import END, BorrowerId
-from simulator.protocols.emqx.scenario.mqtt_topics import matches
+from simulator.protocols.emqx.scenario.sections import matches
 
 # --- the streams of a group that are read to their end, as passed generations and marks by shard
 #

@@ -16,7 +16,7 @@ from simulator.protocols.emqx.leader_process import LeaderProcess, Registry
 from simulator.protocols.emqx.network import Network
 from simulator.protocols.emqx.protocol import Flight
 from simulator.protocols.emqx.publisher import Publisher
-from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE
+from simulator.protocols.emqx.scenario.sections import QUEUE
 from simulator.protocols.emqx.session import SESSION_RANK, Session
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
     from simulator.protocols.pulsar.creation.replicator_start import CheckedStart
-    from simulator.protocols.pulsar.failover.failover import Failover
-    from simulator.protocols.pulsar.failover.window import FailoverWindow
+    from simulator.protocols.pulsar.failover.failover import Failover, FailoverWindow
     from simulator.protocols.pulsar.migration.blue_green import BlueGreen
     from simulator.protocols.pulsar.migration.migration import Migration
     from simulator.protocols.pulsar.migration.steps import Move

@@ -5,9 +5,11 @@ from __future__ import annotations
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
-from simulator.protocols.pulsar.broadcast.audience import member_name
+from simulator.protocols.pulsar.broadcast.audience import add_audiences, member_name
+from simulator.protocols.pulsar.broadcast.broker import Broker
 from simulator.protocols.pulsar.broadcast.fan_out import FanOut
 from simulator.protocols.pulsar.broker.cluster import Cluster
+from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.client.consumer import Consumer, new_delivered_sets
 from simulator.protocols.pulsar.client.producer import Producer
 from simulator.protocols.pulsar.commands.effects import HANDLERS
@@ -17,14 +19,37 @@ from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.migration.blue_green import BlueGreen
 from simulator.protocols.pulsar.migration.resources import directory_of
-from simulator.protocols.pulsar.parts import brokers_of, new_topic
 from simulator.protocols.pulsar.pulsar import Pulsar
 from simulator.protocols.pulsar.shadow.source import NO_SHADOWS, ShadowList
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
+
+# --- creates the parts of a cluster: its brokers, and its topics of either kind with their audiences
+
+
+def brokers_of(cluster: Cluster) -> list[Broker]:
+    """The brokers that the scenario declares for a cluster, by name."""
+    declared = cluster.runtime.scenario.brokers
+    return [
+        Broker(cluster, declared[name]) for name in sorted(declared) if declared[name].cluster == cluster.name
+    ]
+
+
+def new_topic(cluster: Cluster, base: str, name: str, partition: int) -> Topic:
+    """A topic (or partition) with its audiences, not loaded yet."""
+    shadow_of = cluster.runtime.scenario.topics[base].shadow_of
+    if shadow_of is None:
+        topic = Topic(cluster, base, name, partition)
+    else:
+        source = cluster.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"]
+        topic = ShadowTopic(cluster, base, name, partition, source)
+    add_audiences(topic)
+    return topic
+
 
 _HANDLERS = Handlers(HANDLERS)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.emqx.network import Order
 from simulator.protocols.emqx.publisher import PAUSED, RUNNING
-from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
+from simulator.protocols.emqx.scenario.sections import Subscription, parse_subscription
 from simulator.protocols.emqx.session import Session
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.tree import Wrong

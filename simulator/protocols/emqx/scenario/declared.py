@@ -6,9 +6,8 @@ from simulator.protocols.declaration import Declared
 from simulator.protocols.emqx import events
 from simulator.protocols.emqx.commands import declared as commands
 from simulator.protocols.emqx.scenario import sections, settings
-from simulator.protocols.emqx.scenario.consistency import check_consistency
 from simulator.protocols.emqx.scenario.model import FAMILIES, MECHANISMS, EmqxScenario
-from simulator.protocols.emqx.scenario.sections import remarks
+from simulator.protocols.emqx.scenario.sections import check_consistency, remarks
 
 EMQX_DECLARED = Declared(
     families=FAMILIES,

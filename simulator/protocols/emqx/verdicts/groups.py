@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.counting import CountedRun
-from simulator.protocols.emqx.scenario.mqtt_topics import matches
+from simulator.protocols.emqx.scenario.sections import matches
 from simulator.protocols.emqx.verdicts.group_causes import CHUNK_REPEATED, GROUP_CAUSES, Case, Known, cause_of
 from simulator.protocols.emqx.verdicts.group_history import (
     Acknowledgement,

@@ -20,7 +20,7 @@ from simulator.system.links import shown as shown_link
 from simulator.system.live_rows import LiveRows, Messages, StateRow
 
 if TYPE_CHECKING:
-    from simulator.protocols.emqx.agent import Agent
+    from simulator.protocols.emqx.borrower import Agent
     from simulator.protocols.emqx.leader import Assignment
     from simulator.protocols.emqx.leader_process import LeaderProcess
     from simulator.protocols.emqx.scenario.model import EmqxScenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, matches, parse_subscription
+from simulator.protocols.emqx.scenario.sections import QUEUE, matches, parse_subscription
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.system.measured import Failure, Flow, Load, Measure, Measured
 

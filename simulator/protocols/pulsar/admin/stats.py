@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+    from simulator.protocols.pulsar.shadow.source import ShadowReplicator
     from simulator.protocols.pulsar.storage.retention import Expired
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+    from simulator.protocols.pulsar.shadow.source import ShadowReplicator
 
 
 # --- notes beside the fields: facts of this instant that the broker's tools do not show

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+    from simulator.protocols.pulsar.shadow.source import ShadowReplicator
 
 
 # --- the replicators that write to a topic: of other clusters, and of sources that it is a shadow of

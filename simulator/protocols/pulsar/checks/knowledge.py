@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from pyroaring import BitMap
 
-from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch
-from simulator.checks.table import Table
+from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, Table
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import SETTINGS

@@ -8,8 +8,7 @@ from typing import Self
 import numpy as np
 
 from simulator.checks.check import Check, first_broken
-from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch, position, position_words
-from simulator.checks.table import Table
+from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch, Table, position, position_words
 from simulator.protocols.pulsar.checks.knowledge import (
     HERE,
     MARKER,

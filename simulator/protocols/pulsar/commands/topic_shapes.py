@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.broker import session
 from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found
 from simulator.protocols.pulsar.creation import catalogue, policies, remote_admin
-from simulator.protocols.pulsar.shadow.replicator import STARTED
+from simulator.protocols.pulsar.shadow.source import STARTED
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from simulator.protocols.pulsar.ack_sync import sender_for
 from simulator.protocols.pulsar.creation import catalogue, policies
 from simulator.protocols.pulsar.failover import forecasting
-from simulator.protocols.pulsar.failover.window import FailoverWindow
+from simulator.protocols.pulsar.failover.failover import FailoverWindow
 from simulator.protocols.pulsar.migration import readiness, resources
 from simulator.protocols.pulsar.migration.blue_green import PERIOD
 from simulator.protocols.pulsar.migration.readiness import Condition, Progress, Work, connected

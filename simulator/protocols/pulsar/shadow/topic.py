@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.log.ledgers import SharedColumn, TopicLog
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+    from simulator.protocols.pulsar.shadow.source import ShadowReplicator
 
 
 # --- slow readers of a shadow lose messages that the source's retention deletes (#18731)

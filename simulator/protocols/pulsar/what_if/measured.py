@@ -19,7 +19,7 @@ from simulator.system.measured import Failure, Flow, Load, Measure, Measured
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.failover.window import FailoverWindow
+    from simulator.protocols.pulsar.failover.failover import FailoverWindow
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.model import ProducerSpec, TopicSpec
     from simulator.scenarios.model import CommandSpec
