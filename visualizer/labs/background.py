@@ -1,4 +1,4 @@
-"""Runs beside the labs, in the pump's slices: what would have helped, tours, comparisons, when inevitable.
+"""Runs beside the labs, in the pump's slices: what-if, tours, comparisons, when inevitable.
 
 Rules: a study is identified by its kind, its lab if it has one, and its inputs, so requests with the same
 inputs share it. It takes turns in the pump like a lab, so it delays none, and uses worlds of its own. An
