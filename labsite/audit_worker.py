@@ -33,8 +33,8 @@ from spark_reports.audit.job import Audit as AuditJob
 from spark_reports.audit.mapping import Mapping, mapping_of
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session
-from visualizer.audits.limits import EXPANDED_MIB_MOST, MIB, ROWS_MOST
-from visualizer.audits.models import Audit
+from visualizer.tasks.models import Audit
+from visualizer.tasks.uploads import EXPANDED_MIB_MOST, MIB, ROWS_MOST
 
 log = logging.getLogger("labsite.audits")
 

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from visualizer.audits.limits import MIB, UPLOAD_MIB_MOST
 from visualizer.labs.clients import AUDITS_PER_CLIENT, client
+from visualizer.tasks.uploads import MIB, UPLOAD_MIB_MOST
 
 LARGEST_BODY_BYTES = 1_048_576
 """Most bytes of one request's body.

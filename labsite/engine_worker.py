@@ -21,7 +21,6 @@ from typing import Any
 
 from django import db
 from django.conf import settings
-from django.urls import reverse
 
 from labsite.engine_pool import Changed, EngineDied, EnginePool
 from labsite.task_row import NO_ROOM, TaskRow, carried_out, failed, when_the_database_is_there
@@ -30,10 +29,10 @@ from simulator.experiments import FAILED, Batch, Experiment, batches, replayed
 from simulator.what_if import ROWS_MOST, answer, variants
 from spark_reports.experiments.estimate import left_s
 from spark_reports.experiments.so_far import results_so_far
-from visualizer.experiments.models import Experiment as ExperimentRow
-from visualizer.experiments.reading import experiment_of
 from visualizer.setups.question import CHANGED_COST, factor_of, may_differ
-from visualizer.tasks.models import TaskState
+from visualizer.tasks.experiments import experiment_of
+from visualizer.tasks.models import Experiment as ExperimentRow
+from visualizer.tasks.models import TaskState, others_wait
 
 log = logging.getLogger("labsite.experiments")
 
@@ -169,8 +168,7 @@ class Runs:
 
     def _others_wait(self) -> bool:
         try:
-            waiting = ExperimentRow.objects.filter(state=TaskState.QUEUED, engine=True)
-            return waiting.exclude(client=self.row.task.client).exists()
+            return others_wait(self.row.task)
         except db.Error:
             return False  # the database is away, and the runs continue
 
@@ -326,6 +324,5 @@ def _write_report(experiment: Experiment, rows: Sequence[dict[str, Any]], task: 
         if not store.kept().standing().complete:
             store.add(pa.Table.from_pylist(list(rows), store.columns))
         store.finish()
-    path = reverse("experiments:experiment", args=[task.pk])
-    site_url = f"{task.site}{path}".rstrip("/") if task.site else None
+    site_url = f"{task.site}{task.url}".rstrip("/") if task.site else None
     write_report(experiment, store.table(), task.folder, site_url=site_url)

@@ -13,7 +13,6 @@ import time
 from typing import Any
 
 from django import db
-from django.urls import reverse
 
 from labsite.task_row import TaskRow, carried_out, failed, forget_broken_session, when_the_database_is_there
 from simulator import ScenarioError
@@ -24,9 +23,8 @@ from spark_reports.experiments.so_far import results_so_far
 from spark_reports.experiments.store import StoreError
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, MasterUnreachable, open_session
-from visualizer.experiments.models import Experiment
-from visualizer.experiments.reading import experiment_of
-from visualizer.tasks.models import others_wait
+from visualizer.tasks.experiments import experiment_of
+from visualizer.tasks.models import Experiment, others_wait
 
 log = logging.getLogger("labsite.experiments")
 
@@ -150,5 +148,4 @@ def _work(row: Row) -> None:
 
 def _site_url(row: Experiment) -> str | None:
     """The experiment's address on the site; it is absolute, since the report is also opened from a disk."""
-    path = reverse("experiments:experiment", args=[row.pk])
-    return f"{row.site}{path}".rstrip("/") if row.site else None
+    return f"{row.site}{row.url}".rstrip("/") if row.site else None

@@ -34,8 +34,8 @@ from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.progress import Cancelled
 from spark_reports.protocols.table import PROTOCOLS
 from spark_reports.session import QUICK, JavaMissing, open_session
-from visualizer.experiments.reading import experiment_of
-from visualizer.reports.models import Report
+from visualizer.tasks.experiments import experiment_of
+from visualizer.tasks.models import Report
 
 if TYPE_CHECKING:
     from simulator import Scenario
@@ -133,7 +133,7 @@ def replay_url_of(report: Report) -> str | None:
 
     It is absolute, since the report's page is also opened from a disk.
     """
-    return f"{report.site}{reverse('reports:replay', args=[report.pk])}" if report.site else None
+    return f"{report.site}{reverse('tasks:report-replay', args=[report.pk])}" if report.site else None
 
 
 def _replayed(report: Report, row: Row, path: Path) -> Path:

@@ -57,10 +57,8 @@ INSTALLED_APPS = [
     "django_tasks",
     "django_tasks_db",
     "visualizer",
+    "visualizer.tasks",
 ]
-if (BASE_DIR / "visualizer" / "reports" / "models.py").exists():
-    INSTALLED_APPS.append("visualizer.reports")
-INSTALLED_APPS += ["visualizer.experiments", "visualizer.audits"]
 
 MIDDLEWARE = [
     "labsite.middleware.security_headers",

@@ -22,8 +22,7 @@ from django.conf import settings
 
 from simulator import World
 from simulator.headless import trace_meta
-from visualizer.experiments.models import Experiment
-from visualizer.tasks.models import any_queued
+from visualizer.tasks.models import Experiment, any_queued
 
 log = logging.getLogger("labsite.reports")
 

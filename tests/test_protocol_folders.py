@@ -24,7 +24,7 @@ TABLES = (
     "spark_reports/protocols/table.py",
 )
 
-LOGS_OF_BROKERS = ("spark_reports/audit/", "visualizer/audits/")
+LOGS_OF_BROKERS = ("spark_reports/audit/", "visualizer/tasks/uploads.py")
 """What reads the logs of brokers and their clients: a format is named after the program that writes it."""
 
 NAME = re.compile("|".join(PROTOCOLS), re.IGNORECASE)

@@ -17,7 +17,7 @@ from script.support.environment import REPORTS, ROOT, SetUpFailed, ensure_enviro
 from script.support.processes import Supervisor, say
 
 STATUS_NAME = "report-tools.json"
-"""The name of the status file, which `visualizer.tasks.waiting` reads.
+"""The name of the status file, which `visualizer.tasks.requests` reads.
 
 Its content is `{"state": "installing" | "failed", "words": the step}`.
 """

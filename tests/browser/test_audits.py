@@ -63,7 +63,7 @@ def finish(site: Any, address: str) -> None:
     )
     (folder / "scenario.yaml").write_text(SCENARIO)
     code = (
-        "from visualizer.audits.models import Audit; "
+        "from visualizer.tasks.models import Audit; "
         f"Audit.objects.filter(pk={name!r}).update(state='done', "
         "figures={'messages': 834, 'repeated': 271, 'duplicates': 263})"
     )

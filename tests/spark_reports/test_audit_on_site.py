@@ -20,7 +20,7 @@ from labsite import audit_worker
 from simulator import World, load_scenario_text
 from spark_reports.audit.generate.command import generate
 from spark_reports.session import JavaMissing
-from visualizer.audits.models import Audit
+from visualizer.tasks.models import Audit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

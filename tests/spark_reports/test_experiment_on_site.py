@@ -13,7 +13,7 @@ from django_tasks_db.models import DBTaskResult
 from labsite import experiment_worker
 from simulator.experiments import batches, read_experiment_text, run_batch
 from spark_reports.session import JavaMissing
-from visualizer.experiments.models import Experiment
+from visualizer.tasks.models import Experiment
 
 TEXT = """\
 title: Two periods

@@ -12,8 +12,7 @@ from django.test import Client
 from labsite import engine_worker, report_worker
 from simulator import load_scenario
 from simulator.checks.check import Violation
-from visualizer.experiments.models import Experiment
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Experiment, Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,7 +112,7 @@ def test_a_recount_is_for_an_answer_of_this_version_with_a_bounded_number_of_row
 ) -> None:
     assert post("/experiments/nosuch/recount/").status_code == 404
     rows = sum(row["rows"] for row in answer.results["rows"] if row["point"] == 0)
-    monkeypatch.setattr("visualizer.reports.requests.RECOUNT_ROWS_MOST", rows - 1)
+    monkeypatch.setattr("visualizer.tasks.requests.RECOUNT_ROWS_MOST", rows - 1)
     assert refusal(answer.pk) == "too-large" and not Report.objects.exists()
     Experiment.objects.update(engine_version="0")
     assert refusal(answer.pk) == "other-version"

@@ -25,7 +25,7 @@ from spark_reports.html.page import page
 from spark_reports.progress import Cancelled, NullProgress, Watch
 from spark_reports.protocols.pulsar.html.words import CAUSES, DEFINITIONS
 from visualizer.labs.definitions import new_lab
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Report
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 

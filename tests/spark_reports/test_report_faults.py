@@ -26,7 +26,7 @@ from django.utils import timezone
 from labsite import report_worker, task_row
 from tests.visualizer.faults import SECRET, injected_faults
 from visualizer.labs.definitions import new_lab
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,9 +13,8 @@ from labsite import warm_up
 from simulator import load_scenario
 from simulator.protocols.table import PROTOCOLS
 from spark_reports import session
-from visualizer.experiments.models import Experiment
 from visualizer.labs.definitions import new_lab
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Experiment, Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

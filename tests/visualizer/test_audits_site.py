@@ -18,14 +18,11 @@ from django_tasks_db.models import DBTaskResult
 from labsite import bodies
 from tests.visualizer.asgi_client import request
 from tests.visualizer.test_clean import output_of_clean
-from visualizer.audits import requests, upload
-from visualizer.audits.models import Audit
-from visualizer.audits.requests import set_up_link
-from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
 from visualizer.models import hash_of
-from visualizer.tasks.models import any_queued, others_wait
+from visualizer.tasks import requests, uploads
+from visualizer.tasks.models import Audit, Experiment, any_queued, others_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,7 +75,8 @@ def test_an_upload_is_stored_and_its_task_is_queued() -> None:
     assert names == ["us-west.jsonl", "2-us-west.jsonl", "hidden.csv"], "Spark leaves out names with _ or ."
     assert [(row.input / name).read_bytes() for name in names] == [ROW, ROW, b"ts\n"]
     [queued] = DBTaskResult.objects.all()
-    assert queued.task_path == "labsite.tasks.make_audit" and queued.args_kwargs["args"] == [row.pk, 1]
+    assert queued.task_path == "labsite.tasks.make_next"
+    assert queued.args_kwargs["args"] == ["audits", "default"] and queued.queue_name == "default"
     page = Client().get(one["url"])
     assert b"Queued." in page.content and one["token"].encode() not in page.content
 
@@ -145,7 +143,7 @@ def test_an_upload_that_cannot_be_taken_leaves_nothing(
 
 
 def test_files_above_the_limit_are_refused(monkeypatch: Any, data_folder: Path) -> None:
-    monkeypatch.setattr(upload, "UPLOAD_MIB_MOST", 1)
+    monkeypatch.setattr(uploads, "UPLOAD_MIB_MOST", 1)
     half = b"x" * (1 << 19)
     assert send(("a.jsonl", half), ("b.jsonl", half)).status_code == 201
     answer = send(("a.jsonl", half), ("b.jsonl", half), ("c.jsonl", b"x" * 60_000))
@@ -175,7 +173,7 @@ def test_without_room_nothing_is_stored(monkeypatch: Any, data_folder: Path) -> 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device", "/var/lib/somewhere")
 
-    monkeypatch.setattr(upload.os, "replace", full)
+    monkeypatch.setattr(uploads.os, "replace", full)
     answer = send(("log.jsonl", ROW))
     assert answer.json()["code"] == "no-room" and "/var/lib" not in answer.content.decode()
     assert not Audit.objects.exists() and stored(data_folder) == []
@@ -196,18 +194,18 @@ def test_other_sites_and_other_visitors_are_refused() -> None:
 
 
 def test_audits_of_an_address_at_once_and_in_all_are_limited(monkeypatch: Any) -> None:
-    monkeypatch.setattr(clients, "AUDITS_PER_CLIENT", 1)
-    monkeypatch.setattr(clients, "AUDITS_KEPT_PER_CLIENT", 2)
+    monkeypatch.setattr(Audit, "WAITING_OF_CLIENT", 1)
+    monkeypatch.setattr(Audit, "KEPT_OF_CLIENT", 2)
     token = clients.client.set("192.0.2.7")
     try:
-        requests.new_audit(upload.example(), "auto", "", "")
+        requests.new_audit(uploads.example(), "auto", "", "")
         with pytest.raises(Refused, match="queued or running already"):
-            requests.new_audit(upload.example(), "auto", "", "")
+            requests.new_audit(uploads.example(), "auto", "", "")
         Audit.objects.update(state="done")
-        requests.new_audit(upload.example(), "auto", "", "")
+        requests.new_audit(uploads.example(), "auto", "", "")
         Audit.objects.update(state="done")
         with pytest.raises(Refused, match="2 audits from your address are kept"):
-            requests.new_audit(upload.example(), "auto", "", "")
+            requests.new_audit(uploads.example(), "auto", "", "")
     finally:
         clients.client.reset(token)
 
@@ -265,8 +263,8 @@ def test_results_are_served_when_the_audit_is_done_and_only_those_of_the_table()
     page = Client().get(one["url"]).content.decode()
     assert "download/html/" in page and "download/yaml/" not in page and "No scenario was made" in page
     (row.result / "scenario.yaml").write_text("format: 1\n")
-    assert set_up_link(row).startswith("/my-set-up/#yaml=")
-    assert set_up_link(row).partition("?")[0] in Client().get(one["url"]).content.decode()
+    assert row.set_up_link.startswith("/my-set-up/#yaml=")
+    assert row.set_up_link.partition("?")[0] in Client().get(one["url"]).content.decode()
     assert Client().get(f"{one['url']}download/input/").status_code == 404
 
 

@@ -14,10 +14,8 @@ from django.utils import timezone
 
 from labsite import audit_worker, experiment_worker, report_worker, task_row
 from labsite.task_row import ENDED_BY_FORCE, carried_out
-from visualizer.audits.models import Audit
-from visualizer.experiments.models import Experiment
 from visualizer.labs.definitions import new_lab
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Audit, Experiment, Report
 
 PATIENCE_S = 120
 

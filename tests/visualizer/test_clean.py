@@ -15,7 +15,7 @@ from tests.visualizer.pages import SCENARIO
 from visualizer.labs import cleaning
 from visualizer.labs.definitions import new_lab
 from visualizer.models import Lab
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Report
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ import json
 from simulator.experiments import batches, read_experiment_text, run_batch
 from simulator.set_ups import completed, composed
 from spark_reports.experiments.so_far import results_so_far
-from visualizer.experiments.composing import base_of, one_parameter
+from visualizer.tasks.experiments import base_of, one_parameter
 
 
 def test_the_text_of_my_set_up_runs_as_an_experiment():

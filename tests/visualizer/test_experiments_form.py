@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 
 from simulator.experiments import Cost, batches, cost_of, read_experiment_text, run_batch
-from visualizer.experiments import reading
-from visualizer.experiments.composing import FREQUENT, base_of, comparison, offered
 from visualizer.labs.definitions import builtin_scenario
+from visualizer.tasks import experiments
+from visualizer.tasks.experiments import FREQUENT, base_of, comparison, offered
 
 SMALL = "rate=20%2Fs&at=4s&after=1s&end=2s&period=500"
 """A set-up whose runs take milliseconds."""
@@ -132,7 +132,7 @@ def test_a_pasted_experiment_is_read_as_it_is() -> None:
         ({"way": "parameter", "base": {"kind": "no-such"}}, "unknown-scenario"),
         ({"way": "parameter", "base": 5}, "unknown-scenario"),
         ({"way": "parameter", "base": {"kind": "text", "text": 5}}, "bad-field"),
-        ({"way": "yaml", "yaml": "#" * (reading.TEXT_MOST + 1)}, "bad-field"),
+        ({"way": "yaml", "yaml": "#" * (experiments.TEXT_MOST + 1)}, "bad-field"),
     ],
 )
 def test_a_request_that_cannot_be_read_is_refused(given: dict[str, Any], code: str) -> None:
@@ -141,25 +141,25 @@ def test_a_request_that_cannot_be_read_is_refused(given: dict[str, Any], code: s
 
 
 def test_the_number_of_runs_is_limited_whatever_the_text_allows() -> None:
-    limit = f"limits: {{runs: {reading.RUNS_MOST * 10}}}"
+    limit = f"limits: {{runs: {experiments.RUNS_MOST * 10}}}"
     base = f"scenario: region-down\nphases: 20\n{limit}\nseeds: "
-    assert check(way="yaml", yaml=f"{base}{reading.RUNS_MOST // 20}")["problems"] == []
-    [problem] = check(way="yaml", yaml=f"{base}{reading.RUNS_MOST // 20 + 1}")["problems"]
+    assert check(way="yaml", yaml=f"{base}{experiments.RUNS_MOST // 20}")["problems"] == []
+    [problem] = check(way="yaml", yaml=f"{base}{experiments.RUNS_MOST // 20 + 1}")["problems"]
     assert problem["path"] == "number of runs" and "at most 2,000" in problem["hint"]
 
 
 def test_the_number_of_settings_is_limited_by_the_length_of_the_text(monkeypatch: Any) -> None:
     text = "scenario: region-down\nphases: 1\ngrid: {settings.keepAliveIntervalSeconds: [30, 40, 50]}\n"
     assert check(way="yaml", yaml=text)["problems"] == []
-    reading._read.cache_clear()
-    reading._experiment.cache_clear()
-    monkeypatch.setattr(reading, "CHARACTERS_LOADED", 2 * len(text))
+    experiments._read.cache_clear()
+    experiments._experiment.cache_clear()
+    monkeypatch.setattr(experiments, "CHARACTERS_LOADED", 2 * len(text))
     [problem] = check(way="yaml", yaml=text)["problems"]
     assert problem["path"] == "grid" and "at most 2" in problem["hint"]
 
 
 def test_an_experiment_of_hours_is_refused_with_its_time(monkeypatch: Any) -> None:
-    monkeypatch.setattr(reading, "cost_of", lambda *given: Cost(7_200.0, 0))
+    monkeypatch.setattr(experiments, "cost_of", lambda *given: Cost(7_200.0, 0))
     found = check(way="yaml", yaml="scenario: region-down\nphases: 5\n")
     assert found["size"] is None and "120 minutes" in found["problems"][0]["message"]
 
@@ -168,7 +168,7 @@ def test_the_estimate_grows_with_seeds_and_is_bounded_for_a_long_scenario() -> N
     text = "scenario: region-down\nphases: 2\nseeds: "
 
     def core_s(text: str) -> float:
-        return cost_of(read_experiment_text(text), time.thread_time, reading.MEASURED_S).core_s
+        return cost_of(read_experiment_text(text), time.thread_time, experiments.MEASURED_S).core_s
 
     once = core_s(f"{text}1")
     assert 0 < once < core_s(f"{text}1000")

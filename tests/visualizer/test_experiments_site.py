@@ -15,12 +15,11 @@ from labsite import engine_worker
 from simulator import World, load_scenario_text
 from simulator.experiments import batches, first_fault_us, read_experiment_text, run_batch
 from tests.visualizer.test_clean import output_of_clean
-from visualizer.experiments import requests
-from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
 from visualizer.models import Lab, hash_of
-from visualizer.tasks.owned import check_waiting
+from visualizer.tasks.models import Experiment
+from visualizer.tasks.requests import check_waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -62,9 +61,9 @@ def test_an_experiment_is_stored_and_its_task_is_queued() -> None:
     assert (row.state, row.runs, row.text) == ("queued", 16, TEXT) and row.core_s > 0
     assert row.token_hash == hash_of(one["token"])
     [queued] = DBTaskResult.objects.all()
-    assert queued.task_path == "labsite.experiment_task.run_small_experiment", "a small one needs no Spark"
-    assert queued.queue_name == "engine" and row.engine
-    assert queued.args_kwargs["args"] == [row.pk, 1]
+    assert queued.queue_name == "engine" and row.engine, "a small one needs no Spark"
+    assert queued.task_path == "labsite.tasks.make_next"
+    assert queued.args_kwargs["args"] == ["experiments", "engine"]
     page = Client().get(one["url"])
     assert (
         page.status_code == 200 and b"Queued." in page.content and one["token"].encode() not in page.content
@@ -99,23 +98,22 @@ def test_other_sites_and_other_visitors_are_refused() -> None:
 
 
 def test_experiments_of_an_address_at_once_and_in_all_are_limited(monkeypatch: Any) -> None:
-    monkeypatch.setattr(clients, "EXPERIMENTS_PER_CLIENT", 2)
-    monkeypatch.setattr(clients, "EXPERIMENTS_KEPT_PER_CLIENT", 3)
+    monkeypatch.setattr(Experiment, "WAITING_OF_CLIENT", 2)
+    monkeypatch.setattr(Experiment, "KEPT_OF_CLIENT", 3)
     token = clients.client.set("192.0.2.7")
     try:
         for number in range(2):
-            requests.new_experiment(f"{TEXT}name: n{number}\n", "")
+            made(f"{TEXT}name: n{number}\n")
+        assert "queued or running already" in post("/experiments/", yaml=TEXT).json()["error"]
         with pytest.raises(Refused, match="queued or running already"):
-            requests.new_experiment(TEXT, "")
-        with pytest.raises(Refused, match="queued or running already"):
-            check_waiting(Experiment, requests.quotas())
+            check_waiting(Experiment)
         Experiment.objects.update(state="done")
-        requests.new_experiment(TEXT, "")
-        with pytest.raises(Refused, match="3 experiments from your address are kept"):
-            requests.new_experiment(TEXT, "")
+        made()
+        refused = post("/experiments/", yaml=TEXT).json()
+        assert refused["error"] == "3 experiments from your address are kept."
     finally:
         clients.client.reset(token)
-    monkeypatch.setattr(requests, "KEPT_MOST", 3)
+    monkeypatch.setattr(Experiment, "KEPT", 3)
     assert post("/experiments/", yaml=TEXT).json()["code"] == "full"
 
 
@@ -123,15 +121,15 @@ def test_addresses_take_turns() -> None:
     rows = [Experiment.objects.get(pk=made(f"{TEXT}name: n{number}\n")["id"]) for number in range(3)]
     for row, client in zip(rows, ("a", "a", "b")):
         Experiment.objects.filter(pk=row.pk).update(client=client)
-    assert Experiment.next_in_turn() == (rows[0].pk, 1)
+    assert Experiment.next_in_turn("engine") == (rows[0].pk, 1)
     Experiment.objects.filter(pk=rows[0].pk).update(state="done", worker_seen_at=timezone.now())
-    assert Experiment.next_in_turn() == (rows[2].pk, 1)
+    assert Experiment.next_in_turn("engine") == (rows[2].pk, 1)
 
 
 def test_a_queued_experiment_is_cancelled_at_once_a_running_one_by_its_worker() -> None:
     one = made()
     assert post(f"{one['url']}cancel/", token=one["token"]).json()["state"] == "cancelled"
-    assert Experiment.next_in_turn() is None
+    assert Experiment.next_in_turn("engine") is None
     change(one, state="running", cancel_wanted=False, worker_seen_at=timezone.now(), runs_finished=4)
     found = post(f"{one['url']}cancel/", token=one["token"]).json()
     assert (found["state"], found["words"]) == ("running", "Being cancelled: 4 of 16 runs finished.")
@@ -255,7 +253,7 @@ def test_a_small_experiment_is_run_and_reported_without_spark(settings: Any) -> 
     engine_worker.pool.cache_clear()
     one = made()
     try:
-        assert engine_worker.run(*Experiment.next_in_turn(engine=True)) == "done"
+        assert engine_worker.run(*Experiment.next_in_turn("engine")) == "done"
     finally:
         engine_worker.pool().stop()
         engine_worker.pool.cache_clear()

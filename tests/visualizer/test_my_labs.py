@@ -242,7 +242,7 @@ async def test_a_lab_deleted_by_another_process_is_reported_here(made: Any, hub:
 
 
 def test_report_files_are_deleted_with_their_lab(settings, tmp_path):
-    from visualizer.reports.models import Report
+    from visualizer.tasks.models import Report
 
     settings.DATA_DIR = tmp_path
     made = two_labs()[0]

@@ -19,13 +19,9 @@ from spark_reports.experiments.job import Sweep, _Round
 from spark_reports.experiments.listener import Standing
 from spark_reports.progress import Watch
 from tests.spark_reports.sweeps import Recorded, small
-from visualizer.audits.models import Audit
-from visualizer.audits.requests import status_of as audit_status
-from visualizer.experiments.models import Experiment
-from visualizer.experiments.requests import status_of as experiment_status
 from visualizer.labs.definitions import new_lab
-from visualizer.reports.models import Report
-from visualizer.reports.views import _status as report_status
+from visualizer.tasks.models import Audit, Experiment, Report
+from visualizer.tasks.requests import status_of
 
 SILENT_MOST_S = 5.0
 """The longest time in which a page may show the same."""
@@ -79,9 +75,9 @@ def rounds(row: Any) -> list[tuple[float, Callable[[], None]]]:
 
 
 TASKS = {
-    "report": (report, report_worker.Row, steps, report_status),
-    "audit": (audit, audit_worker.Row, steps, audit_status),
-    "experiment": (experiment, experiment_worker.Row, rounds, experiment_status),
+    "report": (report, report_worker.Row, steps),
+    "audit": (audit, audit_worker.Row, steps),
+    "experiment": (experiment, experiment_worker.Row, rounds),
 }
 
 
@@ -90,7 +86,7 @@ def shown(kind: str, task: Any, clock: Clock, row: TaskRow[Any] | None, s: float
     clock.s = s
     if row is not None:
         row._try_to_write()
-    found = TASKS[kind][3](task.pk)
+    found = status_of(type(task), task.pk)
     return found["words"], found["lasting"], found["note"]
 
 
@@ -98,7 +94,7 @@ def shown(kind: str, task: Any, clock: Clock, row: TaskRow[Any] | None, s: float
 @pytest.mark.parametrize("kind", TASKS)
 def test_what_a_page_shows_never_stays_the_same_for_five_seconds(kind, settings, tmp_path, monkeypatch):
     settings.DATA_DIR, clock = tmp_path, Clock(monkeypatch)
-    make, row_of, messages_of, _ = TASKS[kind]
+    make, row_of, messages_of = TASKS[kind]
     task, row = make(), None
     messages: list[tuple[float, Callable[[], None]]] = []
     longest, since, before = 0.0, 0.0, None
@@ -147,7 +143,7 @@ def test_an_experiment_says_that_its_report_is_written(settings, tmp_path, monke
     row.notice("running the first runs")
     row.stands(Standing(10, 10, 0, 0.0))
     row._try_to_write()
-    assert experiment_status(task.pk)["words"] == "10 of 10 runs finished; writing the report."
+    assert status_of(Experiment, task.pk)["words"] == "10 of 10 runs finished; writing the report."
 
 
 def test_an_estimate_counts_as_one_measurement_and_yields_to_a_busy_machine():

@@ -17,8 +17,8 @@ from visualizer.labs import clients
 from visualizer.labs.definitions import copy_of, new_lab
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.reports.models import Report
-from visualizer.reports.requests import ask_for_report
+from visualizer.tasks.models import Report
+from visualizer.tasks.requests import ask_for_report
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +52,7 @@ def test_labs_per_hour_and_kept_labs_are_bounded_for_each_address(comes_from, mo
 
 
 def test_reports_of_one_address_are_bounded(comes_from, monkeypatch):
-    monkeypatch.setattr(clients, "REPORTS_PER_CLIENT", 2)
+    monkeypatch.setattr(Report, "WAITING_OF_CLIENT", 2)
     labs = [new_lab({"yaml": SCENARIO}).lab for _ in range(3)]
     comes_from("203.0.113.9")
     for lab in labs[:2]:
@@ -83,7 +83,7 @@ def test_thirty_reports_of_one_address_do_not_delay_anothers(monkeypatch):
         queued("other"),
         queued("third"),
     ]
-    for report in asked:
-        assert tasks.make_failover_report.call(report.pk, 1) == "done"
+    for _ in asked:
+        assert tasks.make_next.call("reports", "default") == "done"
     assert made[:5] == ["one", "other", "third", "one", "other"] and made[5:] == ["one"] * 28
-    assert tasks.make_failover_report.call(asked[0].pk, 1) == "nothing queued"
+    assert tasks.make_next.call("reports", "default") == "nothing queued"

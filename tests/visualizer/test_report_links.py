@@ -22,8 +22,8 @@ from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page, saved
 from visualizer.labs.definitions import copy_of, new_lab
 from visualizer.labs.hub import current_hub
 from visualizer.models import Lab
-from visualizer.reports.models import Report
-from visualizer.reports.requests import ask_for_report
+from visualizer.tasks.models import Report
+from visualizer.tasks.requests import ask_for_report
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -115,7 +115,7 @@ async def digest_of_replay(report: Report, at_us: int) -> str:
 async def test_a_report_is_replayed_unchanged_whatever_its_lab_did_since(made, monkeypatch):
     """Reports about three branches of one lab: each link leads to the run of its own report."""
     monkeypatch.setattr(Report, "enqueue", lambda report: None)
-    monkeypatch.setattr("visualizer.reports.requests.WAITING_MOST", 4)
+    monkeypatch.setattr("visualizer.tasks.requests.WAITING_OF_LAB", 4)
     page, lab_id = Page(made.lab.pk, made.token), made.lab.pk
     await page.open()
     plain = await report_on(lab_id, 0, until_us=2_500_000)

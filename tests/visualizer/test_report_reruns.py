@@ -13,7 +13,7 @@ from labsite import report_worker
 from simulator.trace.files import read_meta
 from spark_reports import what_if
 from tests.visualizer.pages import FAIL_OVER, Page, saved
-from visualizer.reports.models import Report
+from visualizer.tasks.models import Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,7 +19,7 @@ from simulator import load_rules
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.settings import RULE
 from tests.visualizer.site import Site
-from visualizer.experiments.composing import offered
+from visualizer.tasks.experiments import offered
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = ROOT / "docs" / "rules" / "listed_acks.py"

@@ -36,13 +36,13 @@ from simulator.scenarios.editing import builtin_text
 from simulator.set_ups import FORMS, completed, composed
 from simulator.what_if import answer, outcome, variants
 from tests.visualizer.pages import Page
-from visualizer.experiments import reading as reading_module
-from visualizer.experiments.models import Experiment
 from visualizer.labs import clients
 from visualizer.live.wire import Refused
 from visualizer.setups import question as question_module
 from visualizer.setups.question import RUNS, Question, _asked, ask, question_of, size_of
 from visualizer.setups.reading import read_form, read_text
+from visualizer.tasks import experiments
+from visualizer.tasks.models import Experiment
 
 SMALL = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s"}
 INSTANTS = {"at": "20s", "after": "5s", "end": "15s"}
@@ -409,12 +409,12 @@ def test_what_a_run_cannot_hold_is_said_before_anything_runs(monkeypatch):
     with pytest.raises(Refused, match=r"A run has about [0-9,]+ rows, of at most [0-9,]+") as refused:
         question_module.size_of(question)
     assert "highest rate of this set-up that can be answered is about 3" in refused.value.hint
-    monkeypatch.setattr(reading_module, "CORE_SECONDS_MOST", 0.001)
-    reading_module._read.cache_clear()
+    monkeypatch.setattr(experiments, "CORE_SECONDS_MOST", 0.001)
+    experiments._read.cache_clear()
     with pytest.raises(Refused, match="minutes of one core") as refused:
         question_module.size_of(question)
     assert "lower rate" in refused.value.hint and "seeds" not in refused.value.hint
-    reading_module._read.cache_clear()
+    experiments._read.cache_clear()
 
 
 def test_what_would_have_helped_is_refused_for_a_run_with_too_many_rows(monkeypatch, tmp_path):

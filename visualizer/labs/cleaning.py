@@ -17,11 +17,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from visualizer.audits.models import Audit
-from visualizer.experiments.models import Experiment
 from visualizer.models import Lab
-from visualizer.reports.models import Report
-from visualizer.tasks.models import OVER, OwnedTask, QueuedTask, kinds
+from visualizer.tasks.models import KINDS, OVER, Audit, Experiment, QueuedTask, Report
 
 DAYS_UNUSED = 90
 """Days without being opened or moved after which a lab is old: exercises last until the end of a term."""
@@ -61,7 +58,7 @@ def clean(days: int, dry_run: bool) -> Cleaned:
         counts[kind] = old_ones.count()
         for row in [] if dry_run else list(old_ones):
             row.delete()
-    orphans = [folder for kind in kinds() for folder in _orphans(kind)]
+    orphans = [folder for kind in KINDS.values() for folder in _orphans(kind)]
     orphan_bytes = sum(_bytes_of(folder) for folder in orphans)
     if not dry_run:
         for folder in orphans:
@@ -69,7 +66,7 @@ def clean(days: int, dry_run: bool) -> Cleaned:
     return Cleaned(labs, reports, counts[Experiment], counts[Audit], len(orphans), orphan_bytes)
 
 
-def _old(kind: type[OwnedTask], days: int) -> QuerySet[OwnedTask]:
+def _old(kind: type[QueuedTask], days: int) -> QuerySet[QueuedTask]:
     """The experiments or audits that were started long ago and have ended."""
     long_ago = timezone.now() - timedelta(days=days)
     return kind.objects.filter(created_at__lt=long_ago, state__in=OVER).only("id")

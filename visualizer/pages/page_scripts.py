@@ -23,8 +23,8 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import condition, require_safe
 
 PAGES = (
-    *("audit", "audits", "comparison", "editor", "experiment", "experiments"),
-    *("fidelity", "gallery", "lab", "labs", "pair", "pictures", "run", "set_up"),
+    *("audits", "comparison", "editor", "experiment", "experiments", "fidelity"),
+    *("gallery", "lab", "labs", "pair", "pictures", "report", "run", "set_up"),
 )
 """The entry modules: `static/js/pages/{name}.js`."""
 

@@ -18,8 +18,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from django.urls import reverse
-
 from simulator import ENGINE_VERSION, ROWS_MAX, Scenario, format_duration
 from simulator.experiments import (
     FINISHED,
@@ -36,17 +34,13 @@ from simulator.experiments import (
 )
 from simulator.set_ups import composed, form_of
 from simulator.what_if import ROWS_MOST, variants
-from visualizer.experiments.composing import block_of
-from visualizer.experiments.models import Experiment
-from visualizer.experiments.reading import CORE_SECONDS_MOST, experiment_of
-from visualizer.experiments.reading import read_text as read_experiment
 from visualizer.labs import clients
-from visualizer.labs.clients import client_key
 from visualizer.live.wire import Refused, problems_counted
-from visualizer.models import hash_of, new_token
 from visualizer.setups.reading import PlannedFailure, Reading, failure_of, read_text, values_from
-from visualizer.tasks.models import WAITING, TaskState
-from visualizer.tasks.owned import Quotas, check_waiting
+from visualizer.tasks.experiments import CORE_SECONDS_MOST, block_of, experiment_of
+from visualizer.tasks.experiments import read_text as read_experiment
+from visualizer.tasks.models import WAITING, Experiment, TaskState
+from visualizer.tasks.requests import check_waiting, new_experiment
 
 if TYPE_CHECKING:
     from simulator.experiments import Experiment as Planned
@@ -287,27 +281,21 @@ def ask(question: Question, site: str) -> dict[str, Any]:
     token = None
     if found is None:
         rows = Experiment.objects.filter(set_up=True)
-        check_waiting(Experiment, Quotas(0, 0, clients.STUDIES_PER_CLIENT), rows)
+        check_waiting(Experiment, rows, clients.STUDIES_PER_CLIENT)
         if rows.filter(state__in=WAITING).count() >= WAITING_MOST:
             raise Refused("too-many", f"{WAITING_MOST} set-ups wait already.", "Try again in a minute.")
         for old in rows.exclude(state__in=WAITING)[KEPT - 1 :]:
             old.delete()
-        token = new_token()
-        experiment = experiment_of(question.text)
-        found = Experiment.objects.create(
-            client=client_key(),
-            token_hash=hash_of(token),
+        found, token = new_experiment(
+            site,
             title=question.scenario.title[:200],
             text=question.text,
-            site=site,
             core_s=size["core_s"] + size["beside_core_s"],
-            runs=experiment.runs,
+            runs=experiment_of(question.text).runs,
             engine=True,
             set_up=True,
         )
-        found.enqueue()
-    url = reverse("experiments:experiment", args=[found.pk])
-    return {"id": found.pk, "token": token, "url": url, "size": size, "asked": _asked(question)}
+    return {"id": found.pk, "token": token, "url": found.url, "size": size, "asked": _asked(question)}
 
 
 def _asked(question: Question) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from visualizer.live.wire import Refused, json_object
 from visualizer.questions.questions import NO_STORE, refusal
 from visualizer.setups.question import RUNS, ask, question_of, size_of
 from visualizer.setups.reading import described, read_form, read_text, values_from
-from visualizer.tasks.owned import posts
+from visualizer.tasks.requests import posts
 
 
 @require_safe

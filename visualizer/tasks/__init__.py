@@ -1,1 +1,1 @@
-"""What all tasks of the report worker share: their rows, their requests and their files."""
+"""Reports, experiments and audits: tasks of a worker, with their rows, requests, pages and files."""

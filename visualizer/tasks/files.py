@@ -1,6 +1,6 @@
 """The files of a finished task: their names and types, and how they are sent.
 
-Rules: names come from a table of the kind of task, never from a request. A page is served with a content
+Rules: names come from the table of the kind of task, never from a request. A page is served with a content
 security policy of its own: it contains its scripts and styles, and may load nothing.
 """
 
@@ -54,17 +54,49 @@ class Download:
         return path if path.is_file() else None
 
 
-def page_of(folder: Path | None, table: Sequence[Download], kind: str = "html") -> HttpResponse:
-    """The page of a task, as the site shows it, under its own content security policy."""
-    return _sent(folder, table, kind, None)
+REPORT_FILES = (
+    Download(
+        "html", "report.html", "text/html; charset=utf-8", "the whole report as one page that opens offline"
+    ),
+    Download("csv", "figures.csv", "text/csv; charset=utf-8", "every figure, one line a failover"),
+    Download(
+        "parquet",
+        "deliveries.parquet",
+        "application/vnd.apache.parquet",
+        "every delivery with its verdict and cause",
+    ),
+    Download("json", "report.json", "application/json", "everything the page was made from"),
+    Download("trace", "trace.parquet", "application/vnd.apache.parquet", "the run's trace, row by row"),
+)
+
+EXPERIMENT_FILES = (
+    Download("html", "sweep.html", "text/html; charset=utf-8", "the report as one page that opens offline"),
+    Download("json", "sweep.json", "application/json", "every figure of the report"),
+    Download("parquet", "runs.parquet", "application/vnd.apache.parquet", "one row for each run"),
+)
+
+EXPERIMENT_TEXT = "experiment.yaml"
+"""The name of the experiment's own text as a download."""
+
+AUDIT_FILES = (
+    Download("html", "audit.html", "text/html; charset=utf-8", "the report as one page that opens offline"),
+    Download("csv", "audit.csv", "text/csv; charset=utf-8", "one line per subscription and partition"),
+    Download("json", "audit.json", "application/json", "every figure of the report"),
+    Download(
+        "parquet",
+        "repeated.parquet",
+        "application/vnd.apache.parquet",
+        "one row for each message that was delivered more than once",
+    ),
+    Download("yaml", "scenario.yaml", "application/yaml", "a scenario with the measured rates and times"),
+    Download("unreadable", "unreadable.jsonl", "application/jsonl", "rows that could not be read"),
+)
 
 
-def download_of(folder: Path | None, table: Sequence[Download], kind: str, prefix: str) -> HttpResponse:
-    """One of the task's files as a download, whose name begins with `prefix`."""
-    return _sent(folder, table, kind, prefix)
-
-
-def _sent(folder: Path | None, table: Sequence[Download], kind: str, prefix: str | None) -> HttpResponse:
+def sent(
+    folder: Path | None, table: Sequence[Download], kind: str, prefix: str | None = None
+) -> HttpResponse:
+    """One of a task's files: as a download whose name begins with `prefix`, else as a page of the site."""
     known = next((entry for entry in table if entry.kind == kind), None)
     path = known.path_in(folder) if known is not None and folder is not None else None
     if path is None or known is None:

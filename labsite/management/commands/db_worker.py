@@ -14,9 +14,9 @@ from argparse import ArgumentParser
 from django import db
 from django_tasks_db.management.commands import db_worker
 
-from labsite.experiment_task import ENGINE_QUEUE
 from labsite.warm_up import warm_up
 from visualizer.labs.saving import is_trouble
+from visualizer.tasks.models import ENGINE_QUEUE
 
 log = logging.getLogger("labsite.reports")
 

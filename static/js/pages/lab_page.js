@@ -8,7 +8,7 @@ import { protocolOf, requireProtocol } from "../protocols/table.js";
 import { VersionError } from "../wire/decode.js";
 import { makeCredit, openConnection } from "../wire/connection.js";
 import { makeRequests } from "../wire/http.js";
-import { ownerToken } from "../wire/token.js";
+import { ownerToken, storageOf } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
 import { reduce, whatIsWatched } from "../model/reduce.js";
 import { selectionOf } from "../model/addresses.js";
@@ -145,10 +145,3 @@ function makeTaking(held, { view, link, played, wake, now, send, resynchronise }
   };
 }
 
-function storageOf(window) {
-  try {
-    return window.localStorage;
-  } catch {
-    return null; // a private window may refuse storage; the token then lasts as long as the page
-  }
-}

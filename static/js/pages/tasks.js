@@ -1,5 +1,5 @@
 /**
- * The page of an experiment or audit: asks for its state until it is over, and cancels, queues again and deletes it.
+ * The page of a report, experiment or audit: asks for its state until it is over, and cancels, queues again and deletes it.
  * Only the owner's browser has the token that these need.
  */
 
@@ -104,28 +104,31 @@ const ASK_EVERY_CANCELLING_MS = 200;
 /**
  * @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} parts
  * @param {object} kind
- * @param {string} kind.noun "experiment" or "audit"; the root has the id in `data-NOUN`
- * @param {string} kind.question asked before it is deleted
+ * @param {string} kind.noun "report", "experiment" or "audit"; the root has the id in `data-NOUN`
+ * @param {string | null} [kind.token] the owner's, where it is not stored as that of a task
+ * @param {string} [kind.question] asked before it is deleted, if the page offers that
  * @param {() => string} [kind.query] of the address that is asked for the state
+ * @param {number} [kind.every_ms] time between two questions
  * @param {(status: any) => void} kind.onStatus
  */
-export function openTask({ document, root, window, fetcher }, { noun, question, query = () => "", onStatus }) {
+export function openTask({ document, root, window, fetcher }, { noun, token, question = "", query = () => "", every_ms = ASK_EVERY_MS, onStatus }) {
   const requests = makeRequests(fetcher, "");
   const tokens = taskTokens(noun, window);
   const [id, address] = [root.dataset[noun], root.dataset.address];
-  const token = tokens.of(id);
+  const own_token = token === undefined ? tokens.of(id) : token;
   const attempt = attempting(required(root, "[data-part=failure]"));
   const act = (name) => required(root, `button[data-act=${name}]`);
   let status = JSON.parse(required(document, "#status-data").textContent ?? "");
 
   act("cancel").addEventListener("click", () => post("cancel"));
   act("again").addEventListener("click", () => post("again"));
-  act("delete").addEventListener("click", remove);
+  const delete_button = found(root, "button[data-act=delete]");
+  delete_button?.addEventListener("click", remove);
   show(status);
   askLater();
 
   function askLater() {
-    if (!status.over) window.setTimeout(ask, status.cancel_wanted ? ASK_EVERY_CANCELLING_MS : ASK_EVERY_MS);
+    if (!status.over) window.setTimeout(ask, status.cancel_wanted ? ASK_EVERY_CANCELLING_MS : every_ms);
   }
 
   async function ask() {
@@ -136,14 +139,14 @@ export function openTask({ document, root, window, fetcher }, { noun, question, 
 
   async function post(name) {
     const was_over = status.over;
-    const next = await attempt(() => requests.post(`${address}${name}/`, { token }));
+    const next = await attempt(() => requests.post(`${address}${name}/`, { token: own_token }));
     if (next) show(next);
     if (next && was_over) askLater();
   }
 
   async function remove() {
     if (!window.confirm(question)) return;
-    if (!(await attempt(() => requests.post(`${address}delete/`, { token })))) return;
+    if (!(await attempt(() => requests.post(`${address}delete/`, { token: own_token })))) return;
     tokens.forget(id);
     window.location.assign(address.replace(`${id}/`, ""));
   }
@@ -154,9 +157,9 @@ export function openTask({ document, root, window, fetcher }, { noun, question, 
     setText(required(root, "[data-part=words]"), status.words);
     setText(required(root, "[data-part=lasting]"), status.lasting);
     setText(required(root, "[data-part=hint]"), [status.hint, status.note].filter(Boolean).join(" "));
-    act("cancel").hidden = token === null || status.over || status.cancel_wanted;
-    act("again").hidden = token === null || !["failed", "cancelled"].includes(status.state) || status.may_retry === false;
-    act("delete").hidden = token === null || !status.over;
+    act("cancel").hidden = own_token === null || status.over || status.cancel_wanted;
+    act("again").hidden = own_token === null || !["failed", "cancelled"].includes(status.state) || status.may_retry === false;
+    if (delete_button) delete_button.hidden = own_token === null || !status.over;
     onStatus(next);
   }
 }

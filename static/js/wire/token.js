@@ -37,6 +37,15 @@ export function keepToken(lab_id, token, window) {
   }
 }
 
+/** @param {Window} window @returns {Storage | null} */
+export function storageOf(window) {
+  try {
+    return window.localStorage;
+  } catch {
+    return null; // a private window may refuse storage; the token then lasts as long as the page
+  }
+}
+
 function read(storage, lab_id) {
   try {
     return storage?.getItem(keyOf(lab_id)) ?? null;
