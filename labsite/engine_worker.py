@@ -11,38 +11,31 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from django import db
 from django.conf import settings
 
+from labsite.attempts import NO_ROOM, ExperimentAttempt, failed
 from labsite.engine_pool import Changed, EngineDied, EnginePool
-from labsite.task_row import NO_ROOM, TaskRow, carried_out, failed, when_the_database_is_there
-from simulator import ENGINE_VERSION, ScenarioError
+from simulator import ENGINE_VERSION
 from simulator.experiments import FAILED, Batch, Experiment, batches, replayed
 from simulator.what_if import ROWS_MOST, answer, variants
 from spark_reports.experiments.estimate import left_s
 from spark_reports.experiments.so_far import results_so_far
+from spark_reports.progress import Cancelled
 from visualizer.setups.question import CHANGED_COST, factor_of, may_differ
 from visualizer.tasks.experiments import experiment_of
 from visualizer.tasks.models import Experiment as ExperimentRow
-from visualizer.tasks.models import TaskState, others_wait
-
-log = logging.getLogger("labsite.experiments")
 
 TURN_S = 20.0
 """Seconds after which an experiment begins no further run while another visitor's waits."""
 
 SHOWN_EVERY_S = 0.2
 """Least time between two computations of the results so far; the row is written four times a second."""
-
-KEPT = "Finished runs are kept. Try again: only the missing runs are made."
 
 ROWS, OUTCOMES = "rows.jsonl", "what-if.jsonl"
 
@@ -59,51 +52,36 @@ def pool() -> EnginePool:
     return EnginePool(settings.ENGINE_PROCESSES)
 
 
-def run(experiment_id: str, attempt: int) -> str:
-    """Run this attempt of the experiment and return its state. An error is recorded in the row."""
-    taken = when_the_database_is_there(
-        lambda: ExperimentRow.take(experiment_id, attempt, message="starting", engine_version=ENGINE_VERSION)
-    )
-    if taken is None:
-        return "given up"
-    row: TaskRow[ExperimentRow] = TaskRow(taken)
-    return carried_out(row, lambda: {"left_s": None, **_ended(row)})
+class EngineAttempt(ExperimentAttempt):
+    """An attempt at a small experiment."""
 
+    at_first = {"message": "starting", "engine_version": ENGINE_VERSION}
 
-def _ended(row: TaskRow[ExperimentRow]) -> dict[str, Any]:
-    """Run the experiment and return how it ended, as columns of the row."""
-    try:
-        runs = Runs(row)
+    def make(self) -> dict[str, Any]:
+        """Make the missing runs, then the report."""
+        runs = Runs(self)
         runs.make()
         if runs.unfinished:
-            if row.stopping.is_set():
-                return failed("The worker was stopped while it ran this experiment.", KEPT)
-            if runs.giving_way.is_set() and not row.cancelled():
-                return {"state": TaskState.QUEUED, "finished_at": None, "message": ""}
-            return {"state": TaskState.CANCELLED}
-        return {"state": TaskState.DONE, "message": _report(runs)}
-    except ScenarioError as error:
-        return failed(f"The experiment cannot be read: {error}", "Run its YAML as a new experiment.")
-    except EngineDied as error:
-        log.exception("Experiment %s", row.task.pk)
-        return failed(f"The runs stopped: {error}.", f"{KEPT} The machine may be short of memory.")
-    except OSError as error:
-        log.exception("Experiment %s: its files cannot be written", row.task.pk)
-        reason = "there is no room on the disk" if error.errno in NO_ROOM else "the folder cannot be written"
-        return failed(f"The runs could not be stored: {reason}.", "Tell the site's operator.")
-    except Exception as error:
-        log.exception("Experiment %s failed", row.task.pk)
-        words = f"The experiment could not be finished: internal error ({type(error).__name__})."
-        return failed(words, f"{KEPT} The worker's log has the details.")
+            raise Cancelled
+        return {"message": _report(runs)}
+
+    def refusal(self, error: Exception) -> dict[str, Any] | None:
+        """How it ends when its processes die, or its files cannot be written."""
+        if isinstance(error, EngineDied):
+            hint = f"{self.retry} The machine may be short of memory."
+            return failed(f"The runs stopped: {error}.", hint)
+        if isinstance(error, OSError) and error.errno not in NO_ROOM:
+            words = "The runs could not be stored: the folder cannot be written."
+            return failed(words, "Tell the site's operator.")
+        return super().refusal(error)
 
 
 class Runs:
     """The runs of one experiment: those that are finished, and those that are made now."""
 
-    def __init__(self, row: TaskRow[ExperimentRow]) -> None:
+    def __init__(self, row: ExperimentAttempt) -> None:
         self.row = row
         self.experiment = experiment_of(row.task.text)
-        self.giving_way = threading.Event()
         self.path = Path(row.task.folder) / ROWS
         self.rows = _kept(self.path, "run")
         self.helped = WhatHelped(self.experiment, self.path.with_name(OUTCOMES)) if row.task.set_up else None
@@ -162,15 +140,10 @@ class Runs:
         return [one for one in cut if any(one.first_run + phase not in self.rows for phase in one.phases)]
 
     def _may_begin(self) -> bool:
-        if time.monotonic() - self._began_s > TURN_S and not self.giving_way.is_set() and self._others_wait():
-            self.giving_way.set()
-        return not self.giving_way.is_set()
-
-    def _others_wait(self) -> bool:
-        try:
-            return others_wait(self.row.task)
-        except db.Error:
-            return False  # the database is away, and the runs continue
+        giving_way = self.row.giving_way
+        if time.monotonic() - self._began_s > TURN_S and not giving_way.is_set() and self.row.others_wait():
+            giving_way.set()
+        return not giving_way.is_set()
 
     def _look(self) -> bool:
         """Show the progress, and say whether to stop at once."""
@@ -324,5 +297,4 @@ def _write_report(experiment: Experiment, rows: Sequence[dict[str, Any]], task: 
         if not store.kept().standing().complete:
             store.add(pa.Table.from_pylist(list(rows), store.columns))
         store.finish()
-    site_url = f"{task.site}{task.url}".rstrip("/") if task.site else None
-    write_report(experiment, store.table(), task.folder, site_url=site_url)
+    write_report(experiment, store.table(), task.folder, site_url=task.url_on_site)

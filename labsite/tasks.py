@@ -31,17 +31,9 @@ def make_next(folder: str, queue: str) -> str:
 def _maker(folder: str, queue: str) -> Callable[[str, int], str]:
     """What makes an attempt of a task and returns its state."""
     if queue == ENGINE_QUEUE:
-        from labsite import engine_worker
+        from labsite.engine_worker import EngineAttempt
 
-        return engine_worker.run
-    if folder == "reports":
-        from labsite import report_worker
+        return EngineAttempt.run
+    from labsite.spark_worker import ATTEMPTS
 
-        return report_worker.make_report
-    if folder == "experiments":
-        from labsite import experiment_worker
-
-        return experiment_worker.run
-    from labsite import audit_worker
-
-    return audit_worker.run
+    return ATTEMPTS[folder].run

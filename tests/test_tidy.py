@@ -24,11 +24,9 @@ GENERATED = re.compile(r"_pb2\.py$|/migrations/\d|/node_modules/")
 """Written by a generator, or installed by npm; its form is not under our control."""
 
 WORKER_ONLY = (
-    "labsite/audit_worker.py",
-    "labsite/report_worker.py",
+    "labsite/attempts.py",
     "labsite/engine_worker.py",
-    "labsite/experiment_worker.py",
-    "labsite/task_row.py",
+    "labsite/spark_worker.py",
 )
 """What only the report worker imports; that the web process does not is tested below."""
 

@@ -80,7 +80,7 @@ def test_a_report_is_made_by_click_despite_a_killed_worker(
     worker.wait()
     wait_for(lambda: not java_of(worker.pid), WAIT_LIMIT_SECONDS)
     expect(page.locator("#words")).to_contain_text("ended before it was done")
-    expect(page.locator("#hint")).to_contain_text("Try again")
+    expect(page.locator("[data-part=hint]")).to_contain_text("Try again")
     assert lab.troubles == [], "a dead worker is no error of the page"
 
     page.evaluate("sessionStorage.removeItem('steps')")

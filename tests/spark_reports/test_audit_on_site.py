@@ -16,7 +16,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from labsite import audit_worker
+from labsite import attempts, spark_worker
 from simulator import World, load_scenario_text
 from spark_reports.audit.generate.command import generate
 from spark_reports.session import JavaMissing
@@ -50,7 +50,7 @@ def lines(*rows: dict[str, Any]) -> bytes:
 
 def ended(one: dict[str, str]) -> dict[str, Any]:
     """The state of the audit after the worker has done it; no path of the server may be in it."""
-    audit_worker.run(*Audit.next_in_turn())
+    spark_worker.AuditAttempt.run(*Audit.next_in_turn())
     found = Client().get(f"{one['url']}status.json").json()
     assert found["over"] and str(Audit.objects.get(pk=one["id"]).folder) not in json.dumps(found)
     return found
@@ -136,8 +136,8 @@ def test_an_upload_that_is_no_log_ends_with_a_message_and_leaves_nothing(
 def test_an_upload_that_expands_beyond_its_limit_is_refused_before_spark_starts(
     monkeypatch: pytest.MonkeyPatch, name: str, packed: Any
 ) -> None:
-    monkeypatch.setattr(audit_worker, "EXPANDED_MIB_MOST", 1)
-    monkeypatch.setattr(audit_worker, "open_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr(spark_worker, "EXPANDED_MIB_MOST", 1)
+    monkeypatch.setattr(spark_worker, "open_session", lambda **_: pytest.fail("Spark was started"))
     one = sent((name, packed()))
     found = ended(one)
     assert found["error"].startswith(f"With {name} the files ") and "more than" in found["error"]
@@ -162,7 +162,7 @@ RANGE = '{"timestamp":1,"name":"records_consumed","partitions":[{"minOffset":1,"
 def test_a_line_that_stands_for_many_records_is_counted_however_it_is_written(
     spark: Any, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    monkeypatch.setattr(audit_worker, "ROWS_MOST", 20_000)
+    monkeypatch.setattr(spark_worker, "ROWS_MOST", 20_000)
     found = ended(sent(("consumer.log", f"{RANGE.replace('9999', '2')}\n{line}\r{line}\n{line}\n".encode())))
     assert "stand for 29,999 records, and at most 20,000 are counted" in found["error"]
 
@@ -172,25 +172,25 @@ def test_a_parquet_file_is_measured_without_reading_its_rows(
 ) -> None:
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({"ts": pa.array([1] * 50_000)}), path)
-    check = audit_worker.UploadCheck(lambda: None)
+    check = spark_worker.UploadCheck(lambda: None)
     check.check(path)
     assert check.rows == 50_000
-    monkeypatch.setattr(audit_worker, "ROWS_MOST", 99_999)
-    with pytest.raises(audit_worker.BadUpload, match="more than 99,999 rows together"):
+    monkeypatch.setattr(spark_worker, "ROWS_MOST", 99_999)
+    with pytest.raises(spark_worker.BadUpload, match="more than 99,999 rows together"):
         check.check(path)
 
 
 def test_a_cancelled_audit_can_be_tried_again(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one = post("/audits/", example=True).json()
-    step = audit_worker.Row.step
+    step = spark_worker.AuditAttempt.step
 
-    def cancelled(row: audit_worker.Row, number: int, of: int, name: str) -> None:
+    def cancelled(row: spark_worker.AuditAttempt, number: int, of: int, name: str) -> None:
         step(row, number, of, name)
         if number == 2:
             Audit.objects.filter(pk=one["id"]).update(cancel_wanted=True)
             row._try_to_write()
 
-    monkeypatch.setattr(audit_worker.Row, "step", cancelled)
+    monkeypatch.setattr(spark_worker.AuditAttempt, "step", cancelled)
     found = ended(one)
     assert (found["state"], found["may_retry"]) == ("cancelled", True)
     folder = Audit.objects.get(pk=one["id"]).folder
@@ -199,8 +199,8 @@ def test_a_cancelled_audit_can_be_tried_again(spark: Any, monkeypatch: pytest.Mo
 
 
 def test_a_cancel_is_noticed_while_files_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_worker.Row, "cancel_wanted", lambda row: True)
-    monkeypatch.setattr(audit_worker.UploadCheck, "_add_bytes", lambda *_: pytest.fail("it went on"))
+    monkeypatch.setattr(spark_worker.AuditAttempt, "cancel_wanted", lambda row: True)
+    monkeypatch.setattr(spark_worker.UploadCheck, "_add_bytes", lambda *_: pytest.fail("it went on"))
     assert ended(sent(("log.jsonl.gz", gzip.compress(lines(ROW) * 9))))["state"] == "cancelled"
 
 
@@ -210,7 +210,7 @@ def test_without_java_the_page_names_the_package_and_the_files_are_kept(
     def no_java(**_: Any) -> None:
         raise JavaMissing("On Debian: apt-get install openjdk-17-jre-headless.")
 
-    monkeypatch.setattr(audit_worker, "open_session", no_java)
+    monkeypatch.setattr(spark_worker, "open_session", no_java)
     found = ended(post("/audits/", example=True).json())
     assert "openjdk-17-jre-headless" in found["hint"] and found["may_retry"]
 
@@ -219,7 +219,7 @@ def test_a_failure_shows_no_path_of_the_server(monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("/var/lib/somewhere is broken")
 
-    monkeypatch.setattr(audit_worker, "open_session", broken)
-    monkeypatch.setattr(audit_worker, "forget_broken_session", lambda: None)
+    monkeypatch.setattr(spark_worker, "open_session", broken)
+    monkeypatch.setattr(attempts, "forget_broken_session", lambda: None)
     found = ended(post("/audits/", example=True).json())
     assert "internal error (RuntimeError)" in found["error"] and "/var/lib" not in json.dumps(found)

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django_tasks_db.models import DBTaskResult
 
-from labsite import experiment_worker
+from labsite import attempts, spark_worker
 from simulator.experiments import batches, read_experiment_text, run_batch
 from spark_reports.session import JavaMissing
 from visualizer.tasks.models import Experiment
@@ -33,7 +33,10 @@ def _data(settings: Any, tmp_path: Any) -> None:
 
 @pytest.fixture
 def one(transactional_db: Any) -> dict[str, str]:
-    return post("/experiments/", yaml=TEXT).json()
+    """An experiment that is too large for the engine's processes."""
+    found = post("/experiments/", yaml=TEXT).json()
+    Experiment.objects.update(engine=False)
+    return found
 
 
 def post(path: str, **body: Any) -> Any:
@@ -45,7 +48,7 @@ def expected() -> list[dict[str, Any]]:
     return [row for batch in batches(experiment) for row in run_batch(experiment, batch)]
 
 
-class CancelledAfterTheFirstRound(experiment_worker.Row):
+class CancelledAfterTheFirstRound(spark_worker.SparkExperimentAttempt):
     """Cancels on the page as soon as the first runs are finished."""
 
     def stands(self, standing: Any) -> None:
@@ -55,19 +58,15 @@ class CancelledAfterTheFirstRound(experiment_worker.Row):
             self._try_to_write()
 
 
-def test_an_experiment_is_cancelled_continued_and_finished(
-    spark: Any, one: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(experiment_worker, "Row", CancelledAfterTheFirstRound)
-    assert experiment_worker.run(*Experiment.next_in_turn()) == "cancelled"
+def test_an_experiment_is_cancelled_continued_and_finished(spark: Any, one: dict[str, str]) -> None:
+    assert CancelledAfterTheFirstRound.run(*Experiment.next_in_turn()) == "cancelled"
     found = Client().get(f"{one['url']}status.json").json()
     assert found["state"] == "cancelled" and 0 < found["finished"] < 12
     assert found["results"]["runs"] == found["finished"] and not found["files"]
     before = sorted((Experiment.objects.get(pk=one["id"]).folder / "runs").iterdir())
 
-    monkeypatch.undo()
     assert post(f"{one['url']}again/", token=one["token"]).json()["state"] == "queued"
-    assert experiment_worker.run(*Experiment.next_in_turn()) == "done"
+    assert spark_worker.SparkExperimentAttempt.run(*Experiment.next_in_turn()) == "done"
     found = Client().get(f"{one['url']}status.json").json()
     assert (found["words"], found["left_s"], found["finished"]) == ("Finished: 12 runs.", None, 12)
     row = Experiment.objects.get(pk=one["id"])
@@ -82,22 +81,22 @@ def test_an_experiment_is_cancelled_continued_and_finished(
     assert f"http://testserver/experiments/{one['id']}/runs/" in report
     data = b"".join(Client().get(f"{one['url']}download/json/").streaming_content)
     assert json.loads(data)
-    assert experiment_worker.run(one["id"], 1) == "given up"
+    assert spark_worker.SparkExperimentAttempt.run(one["id"], 1) == "given up"
 
 
 def test_an_experiment_gives_way_to_another_visitor_and_loses_nothing(
     spark: Any, one: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiment_worker, "TURN_S", 0.0)
+    monkeypatch.setattr(spark_worker, "TURN_S", 0.0)
     other = post("/experiments/", yaml=TEXT).json()
     Experiment.objects.filter(pk=other["id"]).update(client="other", engine=False)
-    assert experiment_worker.run(one["id"], 1) == "queued"
+    assert spark_worker.SparkExperimentAttempt.run(one["id"], 1) == "queued"
     found = Client().get(f"{one['url']}status.json").json()
     assert found["words"].startswith(f"Queued, {found['finished']} of 12 runs finished.")
     assert 0 < found["finished"] < 12 and DBTaskResult.objects.count() == 3
     assert Experiment.next_in_turn() == (other["id"], 1)
     Experiment.objects.filter(pk=other["id"]).delete()
-    assert experiment_worker.run(*Experiment.next_in_turn()) == "done"
+    assert spark_worker.SparkExperimentAttempt.run(*Experiment.next_in_turn()) == "done"
     assert Experiment.objects.get(pk=one["id"]).runs_finished == 12
 
 
@@ -121,8 +120,8 @@ def test_without_java_the_page_names_the_package_to_install(
     def no_java(**_: Any) -> None:
         raise JavaMissing("On Debian: apt-get install openjdk-17-jre-headless.")
 
-    monkeypatch.setattr(experiment_worker, "open_session", no_java)
-    assert experiment_worker.run(*Experiment.next_in_turn()) == "failed"
+    monkeypatch.setattr(spark_worker, "open_session", no_java)
+    assert spark_worker.SparkExperimentAttempt.run(*Experiment.next_in_turn()) == "failed"
     found = Client().get(f"{one['url']}status.json").json()
     assert "openjdk-17-jre-headless" in found["hint"] and found["over"]
 
@@ -131,9 +130,9 @@ def test_a_failure_shows_no_path_of_the_server(one: dict[str, str], monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("/var/lib/somewhere is broken")
 
-    monkeypatch.setattr(experiment_worker, "open_session", broken)
-    monkeypatch.setattr(experiment_worker, "forget_broken_session", lambda: None)
-    assert experiment_worker.run(*Experiment.next_in_turn()) == "failed"
+    monkeypatch.setattr(spark_worker, "open_session", broken)
+    monkeypatch.setattr(attempts, "forget_broken_session", lambda: None)
+    assert spark_worker.SparkExperimentAttempt.run(*Experiment.next_in_turn()) == "failed"
     found = Client().get(f"{one['url']}status.json").json()
     assert "internal error (RuntimeError)" in found["error"] and "/var/lib" not in json.dumps(found)
     assert "only the missing runs" in found["hint"]

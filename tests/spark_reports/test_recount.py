@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from labsite import engine_worker, report_worker
+from labsite import engine_worker, spark_worker
 from simulator import load_scenario
 from simulator.checks.check import Violation
 from visualizer.tasks.models import Experiment, Report
@@ -27,7 +27,7 @@ def answer(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, reques
     engine_worker.pool.cache_clear()
     asked = post("/my-set-up/answer/", query=urlencode(getattr(request, "param", SET_UP))).json()
     assert refusal(asked["id"]) == "not-done"
-    assert engine_worker.run(asked["id"], 1) == "done"
+    assert engine_worker.EngineAttempt.run(asked["id"], 1) == "done"
     engine_worker.pool().stop()
     engine_worker.pool.cache_clear()
     return Experiment.objects.get(pk=asked["id"])
@@ -53,15 +53,17 @@ def refusal(experiment_id: str) -> str:
 
 @pytest.mark.parametrize("answer", [SET_UP, GROUP], ids=["regions", "group"], indirect=True)
 def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experiment, monkeypatch: Any) -> None:
-    monkeypatch.setattr(report_worker, "open_session", lambda **_: spark)
+    monkeypatch.setattr(spark_worker, "open_session", lambda **_: spark)
     steps = []
-    step = report_worker.Row.step
-    monkeypatch.setattr(report_worker.Row, "step", lambda row, *one: steps.append(one) or step(row, *one))
+    step = spark_worker.ReportAttempt.step
+    monkeypatch.setattr(
+        spark_worker.ReportAttempt, "step", lambda row, *one: steps.append(one) or step(row, *one)
+    )
     asked = post(f"/experiments/{answer.pk}/recount/").json()
     assert (asked["state"], asked["url"]) == ("queued", f"/reports/{asked['id']}/")
     again = post(f"/experiments/{answer.pk}/recount/").json()
     assert again["id"] == asked["id"] and Report.objects.count() == 1, "one for each answer"
-    assert report_worker.make_report(asked["id"], 1) == "done", Report.objects.get().error
+    assert spark_worker.ReportAttempt.run(asked["id"], 1) == "done", Report.objects.get().error
 
     rows = [row for row in answer.results["rows"] if row["point"] == 0]
     found = post(f"/experiments/{answer.pk}/recount/").json()
@@ -98,7 +100,7 @@ def test_spark_counts_the_same_numbers_in_every_run(spark: Any, answer: Experime
     kept.reruns[1]["duplicates"] += 1
     kept.reruns[2]["by_cause"] = {"ack_hole": 10_000}
     Report.objects.update(reruns=kept.reruns, state="queued", attempt=2)
-    assert report_worker.make_report(kept.pk, 2) == "failed"
+    assert spark_worker.ReportAttempt.run(kept.pk, 2) == "failed"
     kept.refresh_from_db()
     wrong = rows[1]["duplicates"]
     assert f"seed 2: duplicates {wrong + 1}, by Spark {wrong}; seed 3: by_cause" in kept.error
@@ -123,9 +125,9 @@ def test_a_recount_is_for_an_answer_of_this_version_with_a_bounded_number_of_row
 def test_every_figure_is_compared() -> None:
     given = [{"seed": 1, "duplicates": 3, "lost": 0, "drained_us": None, "by_cause": {"ack_hole": 3, "x": 0}}]
     same = [{"seed": 1, "duplicates": 3, "lost": 0, "drained_us": None, "by_cause": {"ack_hole": 3}}]
-    assert report_worker.differences(given, same) == []
+    assert spark_worker.differences(given, same) == []
     for name, value in (("duplicates", 2), ("lost", 1), ("drained_us", 0), ("by_cause", {})):
-        [line] = report_worker.differences(given, [{**same[0], name: value}])
+        [line] = spark_worker.differences(given, [{**same[0], name: value}])
         assert line.startswith(f"seed 1: {name} ")
 
 
@@ -134,10 +136,10 @@ def test_a_violated_check_is_named_with_its_runs() -> None:
     scenario = load_scenario("two-regions")
     found = [Violation("b", 7, 2_000_000, "the second"), Violation("b", 3, 1_000_000, "the first")]
     checked = [
-        report_worker.Checked(1, scenario, ("a", "b"), []),
-        report_worker.Checked(2, scenario, ("a", "b"), sorted(found, key=lambda one: one.seq)),
+        spark_worker.Checked(1, scenario, ("a", "b"), []),
+        spark_worker.Checked(2, scenario, ("a", "b"), sorted(found, key=lambda one: one.seq)),
     ]
-    assert report_worker.table_of_checks(checked) == [
+    assert spark_worker.table_of_checks(checked) == [
         {"claim": "a", "held": 2, "violated": 0, "first": ""},
         {"claim": "b", "held": 1, "violated": 1, "first": "seed 2, 1.000000 s: the first"},
     ]

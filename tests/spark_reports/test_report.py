@@ -18,7 +18,7 @@ import pyarrow.parquet as parquet
 import pytest
 from django.test import Client
 
-from labsite import report_worker
+from labsite import spark_worker
 from simulator.protocols.pulsar.verdicts.causes import MIGRATION_CAUSES
 from simulator.protocols.pulsar.verdicts.shares import DECIDING
 from spark_reports.html.page import page
@@ -49,15 +49,15 @@ def done(
         site="https://lab.example.org",
     )
     told: list[tuple[str, int]] = []
-    step = report_worker.Row.step
+    step = spark_worker.ReportAttempt.step
 
     def noted(row: Any, number: int, of: int, name: str) -> None:
         told.append((name, of))
         step(row, number, of, name)
 
-    monkeypatch.setattr(report_worker.Row, "step", noted)
-    monkeypatch.setattr(report_worker, "open_session", lambda **_: spark)
-    assert report_worker.make_report(report.pk, 1) == "done"
+    monkeypatch.setattr(spark_worker.ReportAttempt, "step", noted)
+    monkeypatch.setattr(spark_worker, "open_session", lambda **_: spark)
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "done"
     report.refresh_from_db()
     return report, told
 

@@ -23,7 +23,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from labsite import report_worker, task_row
+from labsite import attempts, spark_worker
 from tests.visualizer.faults import SECRET, injected_faults
 from visualizer.labs.definitions import new_lab
 from visualizer.tasks.models import Report
@@ -35,7 +35,7 @@ PATIENCE_S = 60
 
 
 KILLED = """
-from labsite.task_row import forget_broken_session
+from labsite.attempts import forget_broken_session
 from pyspark import SparkContext
 from spark_reports.session import QUICK, open_session
 spark = open_session("local[1]", settings=QUICK)
@@ -66,16 +66,16 @@ def test_a_worker_whose_java_was_killed_ends_so_that_another_one_is_started(tmp_
 @pytest.fixture
 def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
     settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
-    monkeypatch.setattr(task_row, "DATABASE_PAUSE_S", 0.05)
-    monkeypatch.setattr(task_row, "WRITE_EVERY_S", 0.02)
-    monkeypatch.setattr(report_worker, "forget_broken_session", lambda: None)
+    monkeypatch.setattr(attempts, "DATABASE_PAUSE_S", 0.05)
+    monkeypatch.setattr(attempts, "WRITE_EVERY_S", 0.02)
+    monkeypatch.setattr(attempts, "forget_broken_session", lambda: None)
     lab = new_lab({"scenario": "region-down"}).lab
     return Report.objects.create(
         lab=lab, title="Region down", scenario_text=lab.scenario_text, seed=1, until_us=9_000_000
     )
 
 
-def wait_while(holds: Callable[[], bool], row: report_worker.Row) -> None:
+def wait_while(holds: Callable[[], bool], row: spark_worker.ReportAttempt) -> None:
     """Work until it no longer holds; a row whose thread has ended would keep it for ever."""
     end_s = time.monotonic() + PATIENCE_S
     while holds():
@@ -88,7 +88,7 @@ def test_a_report_finished_while_the_database_is_away_is_written_when_it_is_back
 ) -> None:
     with injected_faults() as faults:
 
-        def work(made: Report, row: report_worker.Row) -> dict[str, Any]:
+        def work(made: Report, row: spark_worker.ReportAttempt) -> dict[str, Any]:
             row.say("counting")
             faults.begin("shut down")
             # its row could not be written, and its thread lives
@@ -98,10 +98,10 @@ def test_a_report_finished_while_the_database_is_away_is_written_when_it_is_back
         def pause(_: float) -> None:
             faults.end()
 
-        monkeypatch.setattr(report_worker, "_work", work)
+        monkeypatch.setattr(spark_worker, "_work", work)
         # of this module only: a thread of another test that sleeps would end the fault too early
-        monkeypatch.setattr(task_row, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
-        assert report_worker.make_report(report.pk, 1) == "done"
+        monkeypatch.setattr(attempts, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
+        assert spark_worker.ReportAttempt.run(report.pk, 1) == "done"
     report.refresh_from_db()
     assert (report.state, report.figures) == ("done", [{"duplicates": 7}])
 
@@ -117,7 +117,7 @@ def test_a_report_given_up_while_the_database_was_away_continues_when_its_worker
             raise OperationalError("the worker cannot reach the database")
         return record_progress(made, columns)
 
-    def work(made: Report, row: report_worker.Row) -> dict[str, Any]:
+    def work(made: Report, row: spark_worker.ReportAttempt) -> dict[str, Any]:
         Report.objects.filter(pk=report.pk).update(worker_seen_at=timezone.now() - timedelta(minutes=1))
         assert Client().get(f"/reports/{report.pk}/status.json").json()["state"] == "failed"
         row.say("counting")
@@ -126,9 +126,9 @@ def test_a_report_given_up_while_the_database_was_away_continues_when_its_worker
         assert not row.cancel_wanted()
         return {}
 
-    monkeypatch.setattr(report_worker, "_work", work)
+    monkeypatch.setattr(spark_worker, "_work", work)
     monkeypatch.setattr(Report, "record_progress", record_unless_away)
-    assert report_worker.make_report(report.pk, 1) == "done"
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "done"
     report.refresh_from_db()
     assert (report.state, report.error) == ("done", "")
 
@@ -147,10 +147,10 @@ def test_messages_of_drivers_and_spark_stay_in_the_log(
     error: Exception,
     words: str,
 ) -> None:
-    def work(made: Report, row: report_worker.Row) -> None:
+    def work(made: Report, row: spark_worker.ReportAttempt) -> None:
         raise error
 
-    monkeypatch.setattr(report_worker, "_work", work)
-    assert report_worker.make_report(report.pk, 1) == "failed"
+    monkeypatch.setattr(spark_worker, "_work", work)
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "failed"
     told = Client().get(f"/reports/{report.pk}/status.json").json()
     assert words in told["error"] and SECRET not in str(told) and SECRET in caplog.text

@@ -20,7 +20,7 @@ from django.test import Client
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from labsite import report_worker
+from labsite import spark_worker
 from simulator import World
 from spark_reports.session import JavaMissing
 from visualizer.labs.definitions import new_lab, read_scenario
@@ -116,7 +116,7 @@ def test_a_report_whose_worker_is_silent_is_shown_as_failed_and_can_be_retried(
     assert (told["state"], told["step_number"], told["error"]) == ("queued", 0, "")
     report.refresh_from_db()
     assert DBTaskResult.objects.count() == 1 and report.attempt == 2
-    assert report_worker.make_report(report.pk, 1) == "given up", (
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "given up", (
         "the attempt that was given up may not write"
     )
 
@@ -141,7 +141,7 @@ def test_a_queued_report_is_cancelled_at_once_and_a_running_one_is_asked_to_stop
     made: Any, report: Report
 ) -> None:
     assert post(f"/reports/{report.pk}/cancel/", made.token).json()["state"] == "cancelled"
-    assert report_worker.make_report(report.pk, 1) == "given up"
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "given up"
     Report.objects.filter(pk=report.pk).update(
         state="running", worker_seen_at=timezone.now(), cancel_wanted=False
     )
@@ -191,10 +191,10 @@ def test_without_java_page_and_log_name_the_package_to_install(
     def no_java(**_: Any) -> None:
         raise JavaMissing("No Java was found. On Debian: apt-get install openjdk-17-jre-headless.")
 
-    monkeypatch.setattr(report_worker, "open_session", no_java)
-    assert report_worker.make_report(report.pk, 1) == "failed"
+    monkeypatch.setattr(spark_worker, "open_session", no_java)
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "failed"
     page = Client().get(f"/reports/{report.pk}/").content.decode()
-    assert "openjdk-17-jre-headless" in page and "needs Java" in page
+    assert "openjdk-17-jre-headless" in page and "Reports need Spark" in page
     assert "openjdk-17-jre-headless" in caplog.text
 
 
@@ -218,8 +218,8 @@ def test_while_spark_works_the_page_shows_the_simulators_own_figures(
         raise JavaMissing("No Java was found.")
 
     monkeypatch.setattr(Report, "record_progress", recording)
-    monkeypatch.setattr(report_worker, "open_session", spark)
-    assert report_worker.make_report(report.pk, 1) == "failed"
+    monkeypatch.setattr(spark_worker, "open_session", spark)
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "failed"
     world = World.open("region-down")
     world.run(9_000_000)
     [failover] = world.summary()["failovers"]
@@ -239,15 +239,15 @@ def test_figures_of_groups_are_shown_too_and_an_error_in_them_only_logged(
     world.run()
     [(name, group)] = world.summary()["groups"].items()
     counted = {figure: group[figure] for figure in ("duplicates", "redeliveries", "lost")}
-    assert report_worker.of_simulator(world) == [{"group": name, **counted}]
+    assert spark_worker.of_simulator(world) == [{"group": name, **counted}]
     monkeypatch.setattr(World, "summary", lambda _: 1 // 0)
-    assert report_worker.of_simulator(world) == [], "an internal error of the count does not end the report"
+    assert spark_worker.of_simulator(world) == [], "an internal error of the count does not end the report"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_cancel_before_spark_starts_is_respected(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_worker.Row, "cancel_wanted", lambda row: True)
-    assert report_worker.make_report(report.pk, 1) == "cancelled"
+    monkeypatch.setattr(spark_worker.ReportAttempt, "cancel_wanted", lambda row: True)
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "cancelled"
     assert not report.folder.exists()
 
 
@@ -258,8 +258,8 @@ def test_a_failure_is_recorded_on_the_row_without_internals(
     def broken(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/somewhere")
 
-    monkeypatch.setattr(report_worker, "write_trace", broken)
-    assert report_worker.make_report(report.pk, 1) == "failed"
+    monkeypatch.setattr(spark_worker, "write_trace", broken)
+    assert spark_worker.ReportAttempt.run(report.pk, 1) == "failed"
     report.refresh_from_db()
     assert "no room left" in report.error and report.finished_at is not None
     assert "/var/lib" not in report.error + report.hint, "a visitor sees no path of the server"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from labsite import warm_up
+from labsite.management.commands import db_worker as warm_up
 from simulator import load_scenario
 from simulator.protocols.table import PROTOCOLS
 from spark_reports import session

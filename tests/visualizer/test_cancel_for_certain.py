@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from labsite import audit_worker, experiment_worker, report_worker, task_row
-from labsite.task_row import ENDED_BY_FORCE, carried_out
+from labsite import attempts, spark_worker
+from labsite.attempts import ENDED_BY_FORCE, carried_out
 from visualizer.labs.definitions import new_lab
 from visualizer.tasks.models import Audit, Experiment, Report
 
@@ -35,9 +35,9 @@ def experiment() -> Any:
 
 
 KINDS = {
-    "report": (report, report_worker.Row),
-    "audit": (audit, audit_worker.Row),
-    "experiment": (experiment, experiment_worker.Row),
+    "report": (report, spark_worker.ReportAttempt),
+    "audit": (audit, spark_worker.AuditAttempt),
+    "experiment": (experiment, spark_worker.SparkExperimentAttempt),
 }
 
 
@@ -49,8 +49,8 @@ def row(request: Any, settings: Any, tmp_path: Path, monkeypatch: Any, transacti
     task = make()
     found: Any = row_of(type(task).take(task.pk, 1))
     ended = threading.Event()
-    monkeypatch.setattr(task_row, "end_worker", ended.set)
-    monkeypatch.setattr(task_row, "ENDS_WITHIN_S", 0.5)
+    monkeypatch.setattr(attempts, "end_worker", ended.set)
+    monkeypatch.setattr(attempts, "ENDS_WITHIN_S", 0.5)
     found.worker_ended = ended
     return found
 
@@ -99,7 +99,7 @@ import django
 django.setup()
 from pyspark import SparkContext
 from spark_reports.session import QUICK, open_session
-from labsite.task_row import end_worker
+from labsite.attempts import end_worker
 
 spark = open_session("local[1]", settings=QUICK)
 print(SparkContext._gateway.proc.pid, flush=True)

@@ -253,7 +253,7 @@ def test_a_small_experiment_is_run_and_reported_without_spark(settings: Any) -> 
     engine_worker.pool.cache_clear()
     one = made()
     try:
-        assert engine_worker.run(*Experiment.next_in_turn("engine")) == "done"
+        assert engine_worker.EngineAttempt.run(*Experiment.next_in_turn("engine")) == "done"
     finally:
         engine_worker.pool().stop()
         engine_worker.pool.cache_clear()

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from labsite import audit_worker, engine_worker, experiment_worker, report_worker, task_row
-from labsite.task_row import TaskRow
+from labsite import attempts, engine_worker, spark_worker
+from labsite.attempts import Attempt, ExperimentAttempt
 from spark_reports.experiments import job
 from spark_reports.experiments.estimate import left_s
 from spark_reports.experiments.job import Sweep, _Round
@@ -35,7 +35,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.s = 0.0
         monkeypatch.setattr(timezone, "now", lambda: START + timedelta(seconds=self.s))
-        monkeypatch.setattr(task_row, "close_old_connections", lambda: None)
+        monkeypatch.setattr(attempts, "close_old_connections", lambda: None)
 
 
 def report() -> Report:
@@ -75,13 +75,13 @@ def rounds(row: Any) -> list[tuple[float, Callable[[], None]]]:
 
 
 TASKS = {
-    "report": (report, report_worker.Row, steps),
-    "audit": (audit, audit_worker.Row, steps),
-    "experiment": (experiment, experiment_worker.Row, rounds),
+    "report": (report, spark_worker.ReportAttempt, steps),
+    "audit": (audit, spark_worker.AuditAttempt, steps),
+    "experiment": (experiment, spark_worker.SparkExperimentAttempt, rounds),
 }
 
 
-def shown(kind: str, task: Any, clock: Clock, row: TaskRow[Any] | None, s: float) -> tuple[str, ...]:
+def shown(kind: str, task: Any, clock: Clock, row: Attempt[Any] | None, s: float) -> tuple[str, ...]:
     """What the page shows at this second; the worker's row is written as its thread does."""
     clock.s = s
     if row is not None:
@@ -120,7 +120,7 @@ def test_the_time_that_is_shown_is_that_of_the_present_work_and_ends_with_its_wo
     settings.DATA_DIR, clock = tmp_path, Clock(monkeypatch)
     task = report()
     assert shown("report", task, clock, None, 7.5)[1] == "7 s so far", "in the queue"
-    row = report_worker.Row(Report.take(task.pk, 1))
+    row = spark_worker.ReportAttempt(Report.take(task.pk, 1))
     row.say("starting Spark")
     assert shown("report", task, clock, row, 7.9)[:2] == ("Starting Spark.", "")
     row.say("starting Spark")
@@ -139,7 +139,7 @@ def test_the_time_that_is_shown_is_that_of_the_present_work_and_ends_with_its_wo
 def test_an_experiment_says_that_its_report_is_written(settings, tmp_path, monkeypatch):
     settings.DATA_DIR, _ = tmp_path, Clock(monkeypatch)
     task = experiment()
-    row = experiment_worker.Row(Experiment.take(task.pk, 1))
+    row = spark_worker.SparkExperimentAttempt(Experiment.take(task.pk, 1))
     row.notice("running the first runs")
     row.stands(Standing(10, 10, 0, 0.0))
     row._try_to_write()
@@ -198,7 +198,7 @@ def test_the_runs_of_the_engine_say_which_they_are(settings, tmp_path, monkeypat
     settings.DATA_DIR = Path(tmp_path)
     task = experiment()
     Experiment.objects.filter(pk=task.pk).update(text="format: 1\nname: n\nscenario: region-down\nseeds: 2\n")
-    row: TaskRow[Any] = TaskRow(Experiment.take(task.pk, 1))
+    row: Attempt[Any] = ExperimentAttempt(Experiment.take(task.pk, 1))
     runs = engine_worker.Runs(row)
     said: list[str] = []
     row.collect = lambda **columns: said.extend(columns[name] for name in columns if name == "message")
@@ -214,9 +214,9 @@ def test_the_runs_of_the_engine_say_which_they_are(settings, tmp_path, monkeypat
 @pytest.mark.django_db(transaction=True)
 def test_a_first_result_is_written_at_once(settings, tmp_path, monkeypatch):
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(task_row, "WRITE_EVERY_S", 3600.0)
+    monkeypatch.setattr(attempts, "WRITE_EVERY_S", 3600.0)
     written = threading.Event()
-    row: TaskRow[Any] = TaskRow(Experiment.take(experiment().pk, 1))
+    row: Attempt[Any] = ExperimentAttempt(Experiment.take(experiment().pk, 1))
     monkeypatch.setattr(row, "_try_to_write", written.set)
     with row:
         row.write_soon()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from labsite import report_worker, tasks
+from labsite import spark_worker, tasks
 from tests.visualizer.pages import SCENARIO
 from visualizer.labs import clients
 from visualizer.labs.definitions import copy_of, new_lab
@@ -77,7 +77,7 @@ def test_thirty_reports_of_one_address_do_not_delay_anothers(monkeypatch):
         made.append(report.client)
         return "done"
 
-    monkeypatch.setattr(report_worker, "make_report", make)
+    monkeypatch.setattr(spark_worker.ReportAttempt, "run", make)
     asked: list[Any] = [queued("one") for _ in range(30)] + [
         queued("other"),
         queued("other"),

@@ -67,7 +67,7 @@ def test_a_report_stores_the_site_that_made_it(settings, monkeypatch, headers, s
     assert answer.status_code == 201
     report = Report.objects.get(pk=answer.json()["id"])
     assert report.site == site
-    from labsite.report_worker import replay_url_of
+    from labsite.spark_worker import replay_url_of
 
     url = urlsplit(replay_url_of(report))
     assert (f"{url.scheme}://{url.netloc}", url.path) == (site, f"/reports/{report.pk}/replay/")

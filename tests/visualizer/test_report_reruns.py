@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from labsite import report_worker
+from labsite import spark_worker
 from simulator.trace.files import read_meta
 from spark_reports import what_if
 from tests.visualizer.pages import FAIL_OVER, Page, saved
@@ -37,8 +37,8 @@ async def whole_what_if(lab_id: str) -> dict[str, Any]:
 
 def compared(report: Report, tmp_path: Any) -> dict[str, Any]:
     """What the report's worker compares, from its own trace; a run that is made again fails the test."""
-    row = report_worker.Row(report)
-    path = report_worker._replayed(report, row, tmp_path / "trace.parquet")
+    row = spark_worker.ReportAttempt(report)
+    path = spark_worker._replayed(report, row, tmp_path / "trace.parquet")
     found, _ = what_if.compare(read_meta(path), lambda: None)
     return found
 

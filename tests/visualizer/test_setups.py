@@ -483,7 +483,7 @@ def asked(client: Client, **values: str) -> dict[str, Any]:
 def test_the_answer_is_an_experiment_that_the_worker_runs_without_spark(client: Client, site_data: Any):
     one = asked(client)
     assert "queued" in client.get(f"{one['url']}status.json").json()["state"]
-    assert engine_worker.run(*Experiment.next_in_turn(engine=True)) == "done"
+    assert engine_worker.EngineAttempt.run(*Experiment.next_in_turn("engine")) == "done"
     status = client.get(f"{one['url']}status.json").json()
     rows = status["results"]["rows"]
     assert [row["point"] for row in rows] == [0] * RUNS + [1] * RUNS, "the answer comes first"
@@ -499,7 +499,7 @@ def test_the_answer_is_an_experiment_that_the_worker_runs_without_spark(client: 
 @pytest.mark.django_db(transaction=True)
 def test_what_would_have_helped_is_that_of_the_simulator_in_the_worst_run(client: Client, site_data: Any):
     one = asked(client)
-    assert engine_worker.run(one["id"], 1) == "done"
+    assert engine_worker.EngineAttempt.run(one["id"], 1) == "done"
     status = client.get(f"{one['url']}status.json").json()
     found = status["results"]["what_if"]
     values = sorted(row["duplicates"] for row in status["results"]["rows"][:RUNS])
@@ -532,14 +532,14 @@ def test_another_attempt_makes_the_missing_changed_runs_and_recommends_only_then
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
     monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
-    assert engine_worker.run(one["id"], 1) == "cancelled"
+    assert engine_worker.EngineAttempt.run(one["id"], 1) == "cancelled"
     monkeypatch.setattr(engine_worker.Runs, "_show", shown)
     status = client.get(f"{one['url']}status.json").json()
     found = status["results"]["what_if"]
     assert status["finished"] == 2 * RUNS and 3 <= found["finished"] < found["of"]
     assert found["order"][0]["best"] is None and not found["done"]
     client.post(f"{one['url']}again/", token, content_type="application/json")
-    assert engine_worker.run(one["id"], 2) == "done"
+    assert engine_worker.EngineAttempt.run(one["id"], 2) == "done"
     found = client.get(f"{one['url']}status.json").json()["results"]["what_if"]
     assert found["done"] and found["order"][0]["best"] == "period-halved"
     assert found["variants"][0]["cases"][0]["figures"]["duplicates"] == 41, "in the run with the most"
@@ -553,7 +553,7 @@ def test_changed_runs_that_cannot_be_made_have_a_reason_and_nothing_is_recommend
 ):
     monkeypatch.setattr(engine_worker, "ROWS_MOST", 1_400)
     one = asked(client)
-    assert engine_worker.run(one["id"], 1) == "done"
+    assert engine_worker.EngineAttempt.run(one["id"], 1) == "done"
     found = client.get(f"{one['url']}status.json").json()["results"]["what_if"]
     assert found["failed"] == ["it has more than 1,400 rows"]
     assert not found["done"] and found["order"][0]["best"] is None
@@ -592,12 +592,12 @@ def test_cancelling_ends_the_runs_and_another_attempt_makes_the_missing_ones(
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
     monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
-    assert engine_worker.run(one["id"], 1) == "cancelled"
+    assert engine_worker.EngineAttempt.run(one["id"], 1) == "cancelled"
     assert engine_worker.pool()._engines == [], "its processes were killed"
     monkeypatch.undo()
     assert 3 <= client.get(f"{one['url']}status.json").json()["finished"] < 2 * RUNS
     client.post(f"{one['url']}again/", json.dumps({"token": one["token"]}), content_type="application/json")
-    assert engine_worker.run(one["id"], 2) == "done"
+    assert engine_worker.EngineAttempt.run(one["id"], 2) == "done"
     rows = (Experiment.objects.get().folder / "rows.jsonl").read_text().splitlines()
     assert sorted(json.loads(row)["run"] for row in rows) == list(range(2 * RUNS)), "each was made once"
 
@@ -616,7 +616,7 @@ def test_a_killed_process_is_reported_and_finished_runs_are_kept(
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
     monkeypatch.setattr(engine_worker.Runs, "_show", kill)
-    assert engine_worker.run(one["id"], 1) == "failed"
+    assert engine_worker.EngineAttempt.run(one["id"], 1) == "failed"
     status = client.get(f"{one['url']}status.json").json()
     assert "code -9" in status["error"] and "kept" in status["hint"] and status["finished"] >= 2
 
@@ -852,7 +852,7 @@ def test_the_answer_about_a_group_has_causes_and_what_helps_with_keys_to_paste(
     answer = client.post(
         "/my-set-up/answer/", json.dumps({"query": query}), content_type="application/json"
     ).json()
-    assert engine_worker.run(answer["id"], 1) == "done"
+    assert engine_worker.EngineAttempt.run(answer["id"], 1) == "done"
     results = client.get(f"{answer['url']}status.json").json()["results"]
     rows = results["rows"]
     assert [row["status"] for row in rows] == ["finished"] * RUNS

@@ -11,7 +11,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.core.asgi import get_asgi_application
 
 from visualizer.tasks import files
-from visualizer.tasks.files import Download, sent
+from visualizer.tasks.files import Download, file_response
 from visualizer.tasks.uploads import EXAMPLE
 
 PATH = "/audits/example-log.jsonl.gz"
@@ -47,7 +47,7 @@ async def test_every_byte_of_a_file_is_sent(tmp_path: Path, size: int) -> None:
     content = bytes(number % 251 for number in range(size))
     (tmp_path / "figures.csv").write_bytes(content)
     table = [Download("csv", "figures.csv", "text/csv", "figures")]
-    answer = sent(tmp_path, table, "csv", "report-1")
+    answer = file_response(tmp_path, table, "csv", "report-1")
     parts = [part async for part in answer]
     answer.close()
     assert b"".join(parts) == content and all(len(part) <= files.PART_BYTES for part in parts)

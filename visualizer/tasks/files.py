@@ -93,7 +93,7 @@ AUDIT_FILES = (
 )
 
 
-def sent(
+def file_response(
     folder: Path | None, table: Sequence[Download], kind: str, prefix: str | None = None
 ) -> HttpResponse:
     """One of a task's files: as a download whose name begins with `prefix`, else as a page of the site."""

@@ -132,6 +132,11 @@ class QueuedTask(models.Model):
         return reverse(f"tasks:{self.NOUN}", args=[self.pk])
 
     @property
+    def url_on_site(self) -> str | None:
+        """The absolute address, for a result that is opened from a disk; None if the site is not known."""
+        return f"{self.site}{self.url}".rstrip("/") if self.site else None
+
+    @property
     def folder(self) -> Path:
         """The folder of the task's files."""
         return Path(settings.DATA_DIR) / self.FOLDER / self.pk

@@ -34,7 +34,7 @@ from visualizer.tasks.experiments import (
     run_number,
     scenario_of_run,
 )
-from visualizer.tasks.files import EXPERIMENT_TEXT, FileInParts, sent
+from visualizer.tasks.files import EXPERIMENT_TEXT, FileInParts, file_response
 from visualizer.tasks.models import Experiment, QueuedTask, Report
 from visualizer.tasks.requests import (
     ask_for_recount,
@@ -126,7 +126,7 @@ def mine(request: HttpRequest, given: dict[str, Any], kind: Kind) -> HttpRespons
 def document(request: HttpRequest, kind: Kind, pk: str) -> HttpResponse:
     """The result as the page shows it, under its own content security policy."""
     row = kind.objects.filter(pk=pk).first()
-    return sent(row and row.results_folder, kind.FILES, "html")
+    return file_response(row and row.results_folder, kind.FILES, "html")
 
 
 @require_safe
@@ -136,7 +136,7 @@ def download(request: HttpRequest, kind: Kind, pk: str, file: str) -> HttpRespon
     if isinstance(row, Experiment) and file == "yaml":
         attached = {"Content-Disposition": f'attachment; filename="{EXPERIMENT_TEXT}"'}
         return HttpResponse(row.text, content_type="application/yaml; charset=utf-8", headers=attached)
-    return sent(row and row.results_folder, kind.FILES, file, f"{kind.FILE_PREFIX}-{pk}")
+    return file_response(row and row.results_folder, kind.FILES, file, f"{kind.FILE_PREFIX}-{pk}")
 
 
 def _made(row: QueuedTask, token: str) -> HttpResponse:

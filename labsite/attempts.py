@@ -1,10 +1,12 @@
-"""The row of a running task, kept up to date by one thread of the worker.
+"""An attempt of a worker at a task: its row, kept up to date by one thread, and how it ends.
 
-Rules: the thread writes four times a second, so that missing writes reveal a dead worker and a cancel is
-noticed at any step. `doing_since` is the instant at which the row's words about the present work were first
-collected, so that the page shows how long it has lasted. While the database is unreachable the work
-continues, and its result is written later. A cancelled task has ENDS_WITHIN_S to end by itself; if Spark
-still works for it then, its row is ended, and the worker with its JVM.
+Rules: what the kinds share is in `Attempt`; a kind adds how it is made and its own errors. Every error ends
+as a message in the row, without a path of the server, and is logged with its traceback. The thread writes
+four times a second, so that missing writes reveal a dead worker and a cancel is noticed at any step.
+`doing_since` is the instant at which the row's words about the present work were first collected, so that the
+page shows how long it has lasted. While the database is unreachable the work continues, and its result is
+written later. A cancelled task has ENDS_WITHIN_S to end by itself; if Spark still works for it then, its row
+is ended, and the worker with its JVM.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from django import db
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
+from simulator import ScenarioError
+from spark_reports.progress import Cancelled
+from spark_reports.session import JavaMissing, MasterUnreachable
 from visualizer.labs.saving import is_trouble
-from visualizer.tasks.models import QueuedTask, TaskState
+from visualizer.tasks.models import Experiment, QueuedTask, TaskState, others_wait
 
 log = logging.getLogger("labsite.tasks")
 
@@ -45,9 +50,16 @@ ENDS_WITHIN_S = 10.0
 Task = TypeVar("Task", bound=QueuedTask)
 
 
-class TaskRow(Generic[Task]):
-    """Collects the progress of a task and writes it from one thread; its methods are those of a listener."""
+class Attempt(Generic[Task]):
+    """Makes a task, and collects its progress, which one thread writes; it is also the work's listener."""
 
+    kind: type[Task]
+    at_first: ClassVar[dict[str, Any]] = {}
+    """Columns of the row when the attempt begins."""
+    retry = "Try again."
+    """What a visitor may do after an error."""
+    of_input: ClassVar[tuple[type[Exception], ...]] = ()
+    """Errors that a visitor's input causes; they are not logged."""
     limit_s: float | None = None
     """The longest time of an attempt that Spark works for; None for a task without Spark."""
 
@@ -62,7 +74,60 @@ class TaskRow(Generic[Task]):
         self._lock = threading.Lock()
         self._over, self._soon = threading.Event(), threading.Event()
         self._cancel = threading.Event()
-        self._thread = threading.Thread(target=self._keep_writing, name="task-row", daemon=True)
+        self._thread = threading.Thread(target=self._keep_writing, name="attempt", daemon=True)
+
+    @classmethod
+    def run(cls, pk: str, attempt: int) -> str:
+        """Make this attempt of a task and return its state; "given up" if the attempt is over already."""
+        taken = when_the_database_is_there(lambda: cls.kind.take(pk, attempt, **cls.at_first))
+        if taken is None:
+            return "given up"
+        made = cls(taken)
+        return carried_out(made, made.outcome)
+
+    def make(self) -> dict[str, Any]:
+        """Make the task. Returns columns of its result; raises Cancelled."""
+        return {}
+
+    def refusal(self, error: Exception) -> dict[str, Any] | None:
+        """How the task ends with an error that its kind knows, as columns of the row."""
+        return None
+
+    def discard(self) -> None:
+        """Remove what was made, when the task was cancelled or the disk is full."""
+
+    def outcome(self) -> dict[str, Any]:
+        """Make the task and return how it ended, as columns of the row."""
+        task, noun = self.task, self.task.NOUN
+        try:
+            return {"state": TaskState.DONE, **self.make()}
+        except Cancelled:
+            self.discard()
+            if self.stopping.is_set():
+                return failed(f"The worker was stopped while it made this {noun}.", self.retry)
+            return {"state": TaskState.CANCELLED}
+        except (JavaMissing, MasterUnreachable) as error:
+            log.error("The %s %s cannot be made: %s", noun, task.pk, error)
+            return failed(f"{noun.capitalize()}s need Spark, which cannot be started.", str(error))
+        except Exception as error:
+            # Spark and its JVM may raise any exception here: the row must not stay "running".
+            if not isinstance(error, self.of_input):
+                log.exception("The %s %s failed", noun, task.pk)
+            refused = self.refusal(error)
+            if refused is not None:
+                return refused
+            if self.limit_s is not None:
+                forget_broken_session()
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                self.discard()
+                return failed(
+                    f"The {noun} could not be made: there is no room left for its files.",
+                    "Try again when the site's operator has made room; `manage.py clean` removes old files.",
+                )
+            return failed(
+                f"The {noun} could not be made: internal error ({type(error).__name__}).",
+                f"{self.retry} The worker's log has the details.",
+            )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -80,6 +145,11 @@ class TaskRow(Generic[Task]):
     def cancel_wanted(self) -> bool:
         """Whether the task was cancelled, or the worker is stopping."""
         return self.cancelled() or self.stopping.is_set()
+
+    def go_on(self) -> None:
+        """Raise Cancelled when the task was cancelled or the worker is stopping."""
+        if self.cancel_wanted():
+            raise Cancelled
 
     def collect(self, **columns: Any) -> None:
         """Columns to write with the next write."""
@@ -162,8 +232,8 @@ class TaskRow(Generic[Task]):
         )
 
 
-class StepRow(TaskRow[Task]):
-    """The row of a task in steps, as a listener of `spark_reports.progress.Watch`."""
+class StepAttempt(Attempt[Task]):
+    """An attempt at a task in steps, as a listener of `spark_reports.progress.Watch`."""
 
     limit_s = 1_800.0
 
@@ -180,7 +250,38 @@ class StepRow(TaskRow[Task]):
         self.collect(step_name=name)
 
 
-def carried_out(row: TaskRow[Task], work: Callable[[], dict[str, Any]]) -> str:
+class ExperimentAttempt(Attempt[Experiment]):
+    """An attempt at an experiment, which gives way to other visitors. Only missing runs are made."""
+
+    kind = Experiment
+    retry = Experiment.SILENT_HINT
+
+    def __init__(self, task: Experiment) -> None:
+        super().__init__(task)
+        self.giving_way = threading.Event()
+
+    def outcome(self) -> dict[str, Any]:
+        """How it ended, as columns of the row; one that gives way is queued again."""
+        ended = super().outcome()
+        if ended["state"] == TaskState.CANCELLED and self.giving_way.is_set() and not self.cancelled():
+            ended = {"state": TaskState.QUEUED, "finished_at": None, "message": ""}
+        return {"left_s": None, **ended}
+
+    def refusal(self, error: Exception) -> dict[str, Any] | None:
+        """How it ends with a text that this version cannot read."""
+        if isinstance(error, ScenarioError):
+            return failed(f"The experiment cannot be read: {error}", "Run its YAML as a new experiment.")
+        return None
+
+    def others_wait(self) -> bool:
+        """Whether tasks of others wait for this worker; not while the database is away: the runs go on."""
+        try:
+            return others_wait(self.task)
+        except db.Error:
+            return False
+
+
+def carried_out(row: Attempt[Task], work: Callable[[], dict[str, Any]]) -> str:
     """Do the work beside the thread that writes the row; returns the state in which it ended.
 
     `work` returns how it ended, as columns of the row.
@@ -213,7 +314,7 @@ def when_the_database_is_there(write: Callable[[], Any]) -> Any:
 class StopsWith:
     """Cancels a task when a signal stops the worker, which ends within seconds."""
 
-    def __init__(self, row: TaskRow[Any]) -> None:
+    def __init__(self, row: Attempt[Any]) -> None:
         self.row = row
         self._before: dict[int, Any] = {}
 
