@@ -281,19 +281,19 @@ class ExperimentAttempt(Attempt[Experiment]):
             return False
 
 
-def carried_out(row: Attempt[Task], work: Callable[[], dict[str, Any]]) -> str:
+def carried_out(attempt: Attempt[Task], work: Callable[[], dict[str, Any]]) -> str:
     """Do the work beside the thread that writes the row; returns the state in which it ended.
 
     `work` returns how it ended, as columns of the row.
     """
-    with row, StopsWith(row):
+    with attempt, StopsWith(attempt):
         ended = work()
     # a quick last step may have begun after the last write of the progress
-    ended = row.ended(ended)
-    last = {**row.unwritten, "finished_at": timezone.now(), **ended}
-    recorded = when_the_database_is_there(lambda: row.task.record_progress(last))
+    ended = attempt.ended(ended)
+    last = {**attempt.unwritten, "finished_at": timezone.now(), **ended}
+    recorded = when_the_database_is_there(lambda: attempt.task.record_progress(last))
     if recorded and ended["state"] == QueuedTask.State.QUEUED:
-        row.task.enqueue()
+        attempt.task.enqueue()
     return str(ended["state"])
 
 
@@ -314,8 +314,8 @@ def when_the_database_is_there(write: Callable[[], Any]) -> Any:
 class StopsWith:
     """Cancels a task when a signal stops the worker, which ends within seconds."""
 
-    def __init__(self, row: Attempt[Any]) -> None:
-        self.row = row
+    def __init__(self, attempt: Attempt[Any]) -> None:
+        self.attempt = attempt
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> None:
@@ -330,7 +330,7 @@ class StopsWith:
             signal.signal(number, handler)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
-        self.row.stopping.set()
+        self.attempt.stopping.set()
         handler = self._before[number]
         if callable(handler):
             handler(number, frame)

@@ -79,12 +79,13 @@ class EngineAttempt(ExperimentAttempt):
 class Runs:
     """The runs of one experiment: those that are finished, and those that are made now."""
 
-    def __init__(self, row: ExperimentAttempt) -> None:
-        self.row = row
-        self.experiment = experiment_of(row.task.text)
-        self.path = Path(row.task.folder) / ROWS
+    def __init__(self, attempt: ExperimentAttempt) -> None:
+        self.attempt = attempt
+        self.experiment = experiment_of(attempt.task.text)
+        self.path = Path(attempt.task.folder) / ROWS
         self.rows = _kept(self.path, "run")
-        self.helped = WhatHelped(self.experiment, self.path.with_name(OUTCOMES)) if row.task.set_up else None
+        outcomes = self.path.with_name(OUTCOMES)
+        self.helped = WhatHelped(self.experiment, outcomes) if attempt.task.set_up else None
         self._choose()
         self._began_s = time.monotonic()
         self._finished_before = self._finished
@@ -120,7 +121,7 @@ class Runs:
     ) -> None:
         """Run what is wanted; each result is appended to the file, taken and shown."""
         with path.open("a", encoding="utf-8") as kept:
-            for found in pool().rows(self.row.task.text, wanted, self._may_begin, self._look):
+            for found in pool().rows(self.attempt.task.text, wanted, self._may_begin, self._look):
                 kept.write(json.dumps(found) + "\n")
                 kept.flush()
                 take(found)
@@ -132,7 +133,7 @@ class Runs:
         Seed by seed, so that early results cover the grid; an answer is finished before what is beside it.
         """
         found = list(batches(self.experiment))
-        if not self.row.task.set_up:
+        if not self.attempt.task.set_up:
             rank = {seed: place for place, seed in enumerate(self.experiment.seeds)}
             found.sort(key=lambda batch: rank[batch.seed])
         parts = max(1, -(-2 * pool().processes // len(found)))
@@ -140,8 +141,9 @@ class Runs:
         return [one for one in cut if any(one.first_run + phase not in self.rows for phase in one.phases)]
 
     def _may_begin(self) -> bool:
-        giving_way = self.row.giving_way
-        if time.monotonic() - self._began_s > TURN_S and not giving_way.is_set() and self.row.others_wait():
+        giving_way = self.attempt.giving_way
+        turn_is_over = time.monotonic() - self._began_s > TURN_S
+        if turn_is_over and not giving_way.is_set() and self.attempt.others_wait():
             giving_way.set()
         return not giving_way.is_set()
 
@@ -149,12 +151,12 @@ class Runs:
         """Show the progress, and say whether to stop at once."""
         if time.monotonic() - self._shown_s > SHOWN_EVERY_S:
             self._show()
-        return self.row.cancel_wanted()
+        return self.attempt.cancel_wanted()
 
     def _show(self) -> None:
         rows = list(self.rows.values())
         self._shown_s = time.monotonic()
-        self.row.collect(
+        self.attempt.collect(
             runs_finished=len(rows),
             runs_failed=sum(row["status"] == FAILED for row in rows),
             left_s=self.left_s(),
@@ -164,8 +166,8 @@ class Runs:
             helped = {} if self.helped is None else {"what_if": self.helped.described()}
             found, factor = results_so_far(self.experiment, rows), factor_of(self.experiment)
             part = {"factor": factor, "may_differ": may_differ(self.experiment, rows)}
-            self.row.collect(results={**found, **helped, **({"reduced": part} if factor > 1 else {})})
-            self.row.write_soon()
+            self.attempt.collect(results={**found, **helped, **({"reduced": part} if factor > 1 else {})})
+            self.attempt.write_soon()
 
     @property
     def _finished(self) -> int:
@@ -177,7 +179,7 @@ class Runs:
         spent_s, made = time.monotonic() - self._began_s, self._finished - self._finished_before
         whole = self.experiment.runs + (0 if self.helped is None else CHANGED_COST * self.helped.of)
         wanted, processes = whole - self._finished_before, pool().processes
-        each_s = self.row.task.core_s / whole / min(processes, max(1, wanted))
+        each_s = self.attempt.task.core_s / whole / min(processes, max(1, wanted))
         return left_s(each_s, spent_s, made, wanted, processes * (1 if self.missing else CHANGED_COST))
 
 
@@ -276,13 +278,13 @@ def _kept(path: Path, name: str) -> dict[int, dict[str, Any]]:
 
 def _report(runs: Runs) -> str:
     """Write the experiment's report and table; a note if what they need is not installed."""
-    row = runs.row
-    if row.task.set_up:
+    attempt = runs.attempt
+    if attempt.task.set_up:
         return ""
     if importlib.util.find_spec("pyarrow") is None:
         return "The report needs the packages of Spark, which are not installed yet."
-    row.collect(message="writing the report")
-    _write_report(runs.experiment, list(runs.rows.values()), row.task)
+    attempt.collect(message="writing the report")
+    _write_report(runs.experiment, list(runs.rows.values()), attempt.task)
     return ""
 
 

@@ -89,17 +89,17 @@ class ReportAttempt(StepAttempt[Report]):
         return None
 
 
-def _work(report: Report, row: ReportAttempt) -> dict[str, Any]:
+def _work(report: Report, attempt: ReportAttempt) -> dict[str, Any]:
     """Replay, write the trace, report. Returns the headline of each failover and group, as a column."""
-    row.say("running the scenario again")
+    attempt.say("running the scenario again")
     report.folder.mkdir(parents=True, exist_ok=True)
-    trace = _replayed(report, row, report.folder / "trace.parquet")
-    row.say("starting Spark")
-    row.go_on()
+    trace = _replayed(report, attempt, report.folder / "trace.parquet")
+    attempt.say("starting Spark")
+    attempt.go_on()
     spark = open_session(settings=QUICK)
     from spark_reports.jobs.failover import FailoverReport
 
-    made = FailoverReport(spark, [trace], report.folder, row, replay_url_of(report)).make()
+    made = FailoverReport(spark, [trace], report.folder, attempt, replay_url_of(report)).make()
     return {"figures": of_report(made["runs"])}
 
 
@@ -111,7 +111,7 @@ def replay_url_of(report: Report) -> str | None:
     return f"{report.site}{reverse('tasks:report-replay', args=[report.pk])}" if report.site else None
 
 
-def _replayed(report: Report, row: ReportAttempt, path: Path) -> Path:
+def _replayed(report: Report, attempt: ReportAttempt, path: Path) -> Path:
     """Write the trace of the report's run, as the lab had it, and return its path."""
     scenario = load_scenario_text(report.scenario_text, seed=report.seed)
     until_us = report.until_us or scenario.until_us
@@ -119,7 +119,7 @@ def _replayed(report: Report, row: ReportAttempt, path: Path) -> Path:
     for entry in report.commands:
         world.schedule_logged(entry)
     while world.advance(until_us, REPLAY_SLICE_EVENTS):
-        row.go_on()
+        attempt.go_on()
     meta = {
         "engine_version": ENGINE_VERSION,
         "scenario": scenario.canonical_text,
@@ -129,7 +129,7 @@ def _replayed(report: Report, row: ReportAttempt, path: Path) -> Path:
         "reruns": report.reruns,
     }
     write_trace(path, world.trace, meta)
-    row.show_simulators(of_simulator(world))
+    attempt.show_simulators(of_simulator(world))
     return path
 
 
@@ -202,7 +202,7 @@ class Differs(Exception):
     """Spark counted other numbers than the engine; the text has the first differences."""
 
 
-def recounted(report: Report, row: ReportAttempt) -> dict[str, Any]:
+def recounted(report: Report, attempt: ReportAttempt) -> dict[str, Any]:
     """Count the runs of the report's answer again: figures and checks, as columns of the report.
 
     Raises Differs.
@@ -213,18 +213,18 @@ def recounted(report: Report, row: ReportAttempt) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     traces, checked = [], []
     for number, one in enumerate(given):
-        row.go_on()
-        row.say(f"running and checking the runs again, {number + 1} of {len(given)}")
+        attempt.go_on()
+        attempt.say(f"running and checking the runs again, {number + 1} of {len(given)}")
         run = made_again(experiment, one)
         traces.append(_written(run, folder / f"{number:03}.parquet"))
         claims, violations = checked_rows(run)
         checked.append(Checked(one["seed"], run.scenario, claims, violations))
-    row.say("starting Spark")
-    row.go_on()
+    attempt.say("starting Spark")
+    attempt.go_on()
     spark = open_session(settings=QUICK)
     from spark_reports.jobs.failover import FailoverReport
 
-    made = FailoverReport(spark, traces, report.folder, row, changed=False).make()
+    made = FailoverReport(spark, traces, report.folder, attempt, changed=False).make()
     names = [one.name for one in experiment.measures]
     found = [_figures(run, one, names) for run, one in zip(made["runs"], given, strict=True)]
     for path in traces:
@@ -354,19 +354,19 @@ def _refused(audit: Audit, error: str) -> dict[str, Any]:
     return failed(error, AGAIN)
 
 
-def _audited(row: AuditAttempt) -> dict[str, Any]:
+def _audited(attempt: AuditAttempt) -> dict[str, Any]:
     """Check, count, and put the results in place. Returns the headline."""
-    audit = row.task
+    audit = attempt.task
     mapping = mapping_of(audit.mapping, MAPPING) if audit.mapping else Mapping()
-    check = UploadCheck(row.go_on)
+    check = UploadCheck(attempt.go_on)
     for path in sorted(audit.input.iterdir()):
         check.check(path)
-    row.say("starting Spark")
-    row.go_on()
+    attempt.say("starting Spark")
+    attempt.go_on()
     spark = open_session(settings=QUICK)
     aside = _aside(audit)
     job = AuditJob(
-        *(spark, [str(audit.input)], aside, mapping, audit.format, row),
+        *(spark, [str(audit.input)], aside, mapping, audit.format, attempt),
         expanded_mib=EXPANDED_MIB_MOST,
         records_most=ROWS_MOST,
     )

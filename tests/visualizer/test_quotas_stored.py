@@ -18,7 +18,7 @@ from visualizer.labs.definitions import copy_of, new_lab
 from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.tasks.models import Report
-from visualizer.tasks.requests import ask_for_report
+from visualizer.tasks.requests import ask_for_report, queue_again
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +61,20 @@ def test_reports_of_one_address_are_bounded(comes_from, monkeypatch):
         ask_for_report(labs[2], {}, "http://testserver")
     comes_from("198.51.100.7")
     ask_for_report(labs[2], {}, "http://testserver")
+
+
+def test_a_report_that_is_tried_again_counts_for_its_address(comes_from, monkeypatch):
+    monkeypatch.setattr(Report, "WAITING_OF_CLIENT", 1)
+    made = new_lab({"yaml": SCENARIO})
+    comes_from("203.0.113.9")
+    first = ask_for_report(made.lab, {}, "http://testserver")
+    first.ask_to_cancel()
+    second = ask_for_report(made.lab, {}, "http://testserver")
+    with pytest.raises(Refused, match="1 reports of your address are queued or running already"):
+        queue_again(Report, first.pk, {"token": made.token})
+    second.ask_to_cancel()
+    queue_again(Report, first.pk, {"token": made.token})
+    assert Report.next_in_turn() == (first.pk, 2)
 
 
 def test_thirty_reports_of_one_address_do_not_delay_anothers(monkeypatch):
