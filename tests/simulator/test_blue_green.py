@@ -3,6 +3,7 @@
 As a strategy of a tenant's migration, and by its flags alone.
 """
 
+from tests.oracle.failovers import recount
 from tests.simulator.engine_runs import MS, at_ms, open_world, rows
 from tests.simulator.test_migration import BASE, CLEAN_UP, everything_arrived, migration, refused, run
 
@@ -41,6 +42,16 @@ def test_blue_green_drains_blue_without_duplicates_or_reordering():
     ) == ("blue-green", 4_601_000, 0, 0, 0)
     assert world.summary()["lookup"] == {"acme": "green"} and "orders" not in world.topics["blue"]
     everything_arrived(world)
+
+
+def test_a_cursor_that_the_migration_opened_owes_no_message_from_before_the_subscription():
+    """In blue the subscription begins at Latest, after web/50; the migration opens green's at the beginning."""
+    base = CHECKED.replace("initialPosition: Earliest", "initialPosition: Latest")
+    world = run(*GREEN, base=base.replace("processing: 1ms,", "processing: 1ms, start: 600ms,"))
+    created = {row["cluster"]: row for row in rows(world, "subscription.created")}
+    assert created["blue"]["entry"] >= 49 and created["green"]["reason"] == "migration"
+    counts = (world.summary()["failovers"], recount(world.trace, world.scenario), world.live_failovers())
+    assert [[failover["lost"] for failover in failovers] for failovers in counts] == [[0], [0], [0]]
 
 
 def test_the_drained_cluster_is_no_failover_target():
