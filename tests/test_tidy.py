@@ -147,6 +147,7 @@ PYTHON_API = (
     "simulator.runs",
     "simulator.what_if",
     "simulator.inevitable",
+    "simulator.protocols.emqx.verdicts.groups",
     "simulator.protocols.pulsar.verdicts.shares",
     "simulator.tours",
     "simulator.comparison",

@@ -47,6 +47,13 @@ def is_text(rows: pa.Table, name: str, text: str) -> np.ndarray:
     return codes(rows, name) == code_of(rows, name, text)
 
 
+def chosen(batch: pa.RecordBatch, name: str, wanted: Callable[[str], bool]) -> np.ndarray:
+    """Whether the text of each row in a column is wanted. A null is not."""
+    column = batch.column(name)
+    known = [wanted(text) for text in column.dictionary.to_pylist()]
+    return np.array([*known, False])[column.indices.fill_null(-1).to_numpy()]
+
+
 def places(rows: pa.Table) -> pa.Array:
     """The position of each row as one integer; null where there is none."""
     ledger, entry = column_of(rows, "ledger"), column_of(rows, "entry")

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from simulator.trace.registry import COLUMNS, INTEGER
 from spark_reports.read import UNREADABLE_MARK
+from spark_reports.scans.columns import NONE, chosen
 
 BATCH_ROWS = 1 << 16
 BLOCK_BYTES = 8 << 20
@@ -23,18 +24,29 @@ BLOCK_BYTES = 8 << 20
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
+def by_message(batch: pa.RecordBatch) -> np.ndarray:
+    """A number for each row whose remainder is its share: that of its message, 0 for none."""
+    return batch.column("sequence_id").fill_null(0).to_numpy()
+
+
+def by_message_or_all(batch: pa.RecordBatch) -> np.ndarray:
+    """The same, but NONE for rows of all types but those of messages: every share has them."""
+    of_message = chosen(batch, "type", lambda name: name.startswith("message."))
+    return np.where(of_message, by_message(batch), NONE)
+
+
 class Wanted(NamedTuple):
     """The rows and columns that a scan reads: event types, and columns of integers and of texts.
 
-    With `but`, `types` are the beginnings of the types that it does not read. With `everywhere`, every share
-    has the rows of all types but those of messages.
+    With `but`, `types` are the beginnings of the types that it does not read. `number` decides which share
+    has a row.
     """
 
     types: tuple[str, ...]
     integers: tuple[str, ...]
     texts: tuple[str, ...]
     but: bool = False
-    everywhere: bool = False
+    number: Callable[[pa.RecordBatch], np.ndarray] = by_message
 
     @property
     def schema(self) -> pa.Schema:
@@ -52,14 +64,18 @@ class Wanted(NamedTuple):
         return not kind.startswith(self.types) if self.but else kind in self.types
 
 
-def of_counting(types: Collection[str], columns: Collection[str]) -> Wanted:
+def of_counting(
+    types: Collection[str],
+    columns: Collection[str],
+    number: Callable[[pa.RecordBatch], np.ndarray] = by_message_or_all,
+) -> Wanted:
     """The rows of these types for counting a share, with `seq` and these columns."""
     columns = {*columns} - {"type"}
     integers, texts = (
         [name for name in COLUMNS if (COLUMNS[name][0] == INTEGER) == whole and name in columns]
         for whole in (True, False)
     )
-    return Wanted(tuple(types), ("seq", *integers), tuple(texts), everywhere=True)
+    return Wanted(tuple(types), ("seq", *integers), tuple(texts), number=number)
 
 
 class Scan(NamedTuple):
@@ -102,28 +118,19 @@ class FileScan:
             yield from found.to_batches(BATCH_ROWS)
 
     def _batches(self, path: str, share: int, shares: int, hidden: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The wanted rows of every `shares`-th message of a file."""
+        """The wanted rows of one share of a file."""
         wanted = self.scan.wanted
         try:
             for batch in _of_lines(path, wanted) if path.endswith(".jsonl") else _of_parquet(path, wanted):
-                chosen = _chosen(batch, "type", wanted.has)
+                mine = chosen(batch, "type", wanted.has)
                 if shares > 1:
-                    mine = batch.column("sequence_id").fill_null(0).to_numpy() % shares == share
-                    if wanted.everywhere:
-                        mine |= _chosen(batch, "type", lambda name: not name.startswith("message."))
-                    chosen &= mine
+                    numbers = wanted.number(batch)
+                    mine &= (numbers == NONE) | (numbers % shares == share)
                 if hidden and "subscription" in wanted.texts:
-                    chosen &= ~_chosen(batch, "subscription", lambda name: name in hidden)
-                yield batch if chosen.all() else batch.take(pa.array(np.flatnonzero(chosen)))
+                    mine &= ~chosen(batch, "subscription", lambda name: name in hidden)
+                yield batch if mine.all() else batch.take(pa.array(np.flatnonzero(mine)))
         except (OSError, pa.ArrowException) as error:
             raise ValueError(f"{UNREADABLE_MARK}{path}: {error}") from error
-
-
-def _chosen(batch: pa.RecordBatch, name: str, wanted: Callable[[str], bool]) -> np.ndarray:
-    """Whether the text of each row in a column is wanted. A null is not."""
-    column = batch.column(name)
-    known = [wanted(text) for text in column.dictionary.to_pylist()]
-    return np.array([*known, False])[column.indices.fill_null(-1).to_numpy()]
 
 
 def _of_parquet(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:

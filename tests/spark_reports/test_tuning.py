@@ -16,7 +16,7 @@ from spark_reports.session import SHUFFLED
 from tests.spark_reports.conftest import run_scenario, write_run
 
 JOBS_MOST = 35
-"""A report on region-down starts 27 jobs; with Spark's own settings about 250."""
+"""A report on region-down starts about 27 jobs; with Spark's own settings 65."""
 
 
 def session(settings: dict[str, str]) -> Any:

@@ -1,8 +1,9 @@
 """The counting of durable shared subscriptions: tasks judge shares of a run, Spark combines them.
 
-Rules: a task counts its share by the simulator's own code (`simulator.protocols.emqx.verdicts`), from all
-rows but those of other messages. Its answer is the deliveries of the share with their verdicts and, in a row
-of its own, the figures of the groups. Frames of one row per delivery stay in Spark.
+Rules: a share is some of a run's topics. A task counts it by the simulator's own code
+(`simulator.protocols.emqx.verdicts`), from the rows of these topics and those of none. Its answer is the
+deliveries of the share with their verdicts and, in a row of its own, the figures of the groups. Frames of one
+row per delivery stay in Spark.
 """
 
 from __future__ import annotations
@@ -10,23 +11,47 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator.protocols.emqx.events import BY_NAME
-from simulator.protocols.emqx.verdicts.group_history import COLUMNS_READ, TYPES_READ
-from simulator.protocols.emqx.verdicts.groups import DUPLICATE, CountedGroup, Judged, count_share, summed
+from simulator.protocols.emqx.verdicts.groups import (
+    CODES,
+    COLUMNS,
+    DUPLICATE,
+    TYPES,
+    CountedGroup,
+    GroupShare,
+    count_share,
+    summed,
+)
 from spark_reports.read import TraceInput
-from spark_reports.scans.columns import ShareRows, column_of
+from spark_reports.scans.columns import NONE, ShareRows, chosen, column_of
 from spark_reports.scans.files import Scan, of_counting
 from spark_reports.scans.tasks import Scans
 from spark_reports.steps import Steps
 
-WANTED = of_counting(TYPES_READ, (*COLUMNS_READ, "cluster"))
-CODES = {name: event.code for name, event in BY_NAME.items()}
+
+def by_topic(batch: pa.RecordBatch) -> np.ndarray:
+    """A number for each row whose remainder is its share: that of its topic, NONE for none.
+
+    A stream is named shard/generation/topic; only a publish has the topic itself.
+    """
+    column = batch.column("topic")
+    names = column.dictionary.to_pylist()
+    of_topic, of_stream = (
+        np.array([*(crc32(topic.encode()) for topic in topics), NONE])
+        for topics in (names, [name.split("/", 2)[-1] for name in names])
+    )
+    known = column.indices.fill_null(NONE).to_numpy()
+    published = chosen(batch, "type", "message.published".__eq__)
+    return np.where(published, of_topic[known], of_stream[known])
+
+
+WANTED = of_counting(TYPES, COLUMNS, by_topic)
 OF_DELIVERY = {
     "seq": pa.int64(),
     "at_us": pa.int64(),
@@ -37,9 +62,9 @@ JUDGED = pa.schema(
     {
         "run": pa.int64(),
         **OF_DELIVERY,
-        "published_by": pa.int64(),
         "verdict": pa.string(),
         "cause": pa.string(),
+        "reordered": pa.bool_(),
         **dict.fromkeys(("decided_seq", "lease_seq", "ack_seq", "ack_us"), pa.int64()),
         **dict.fromkeys(("ack_cluster", "ack_client"), pa.string()),
         "counts": pa.binary(),
@@ -57,14 +82,14 @@ def judged(run: int, rows: pa.Table, ends_us: dict[int, int], scenarios: dict[in
     `ends_us` has the instant of each run's last row.
     """
     trace: Any = ShareRows(rows.num_rows, rows.to_batches(), WANTED.schema, CODES)
-    groups, deliveries = count_share(trace, scenarios[run], ends_us[run])
-    figures = pa.table({"run": [run], "counts": [pickle.dumps(groups)]})
-    return pa.concat_tables([_table(run, rows, deliveries), figures], promote_options="default").cast(JUDGED)
+    share = count_share(trace, scenarios[run], ends_us[run])
+    figures = pa.table({"run": [run], "counts": [pickle.dumps(share.groups)]})
+    return pa.concat_tables([_table(run, rows, share), figures], promote_options="default").cast(JUDGED)
 
 
-def _table(run: int, rows: pa.Table, deliveries: list[Judged]) -> pa.Table:
+def _table(run: int, rows: pa.Table, share: GroupShare) -> pa.Table:
     """The deliveries in the order of their rows. `rows` are those of the share."""
-    deliveries.sort(key=lambda one: one.delivery.seq)
+    deliveries = sorted(share.deliveries, key=lambda one: one.delivery.seq)
     seqs = column_of(rows, "seq").to_numpy()
 
     def of_rows(wanted: list[int | None], *names: str) -> list[pa.Array]:
@@ -78,9 +103,9 @@ def _table(run: int, rows: pa.Table, deliveries: list[Judged]) -> pa.Table:
     columns = [
         pa.repeat(run, len(deliveries)),
         *of_rows([one.delivery.seq for one in deliveries], *OF_DELIVERY),
-        [one.published_by for one in deliveries],
         [one.verdict for one in deliveries],
         [one.cause for one in deliveries],
+        [one.delivery.seq in share.reordered for one in deliveries],
         [lease and lease.granted_seq for lease in leases],
         [lease and lease.seq for lease in leases],
         *of_rows(acks, "seq", "at_us", "cluster", "client"),
@@ -95,8 +120,7 @@ SCAN = Scan(WANTED, judged, JUDGED)
 class GroupCounting(Steps):
     """One counting of any number of runs, whose `scenarios` are by run.
 
-    `groups` has those of each run by name, `judged` the deliveries, `reordered` those older than an earlier
-    one.
+    `groups` has those of each run by name, `judged` the deliveries.
     """
 
     def __init__(
@@ -121,32 +145,7 @@ class GroupCounting(Steps):
         for run, name in sorted(shares):
             self.groups.setdefault(run, {})[name] = summed(shares[run, name])
         self.judged = found.filter(F.col("counts").isNull()).drop("counts")
-        self.reordered = self.settle(reordered(self.judged))
-        for row in self.reordered.groupBy("run", "subscription").count().collect():
-            self.groups[row.run][row.subscription].reordered = row["count"]
         self.cause_figures = cause_figures(self.judged).collect()
-
-
-def topic_of(stream: str) -> Column:
-    """The topic of a stream, which is named shard/generation/topic."""
-    return F.split(stream, "/", 3)[2]
-
-
-def reordered(judged: DataFrame) -> DataFrame:
-    """Deliveries older than an earlier one to their group: run, subscription, seq.
-
-    The order is the one in which their MQTT client published to the topic.
-    """
-    before = (
-        Window.partitionBy("run", "subscription", topic_of("topic"), "producer", "published_by")
-        .orderBy("seq")
-        .rowsBetween(Window.unboundedPreceding, -1)
-    )
-    return (
-        judged.withColumn("newest", F.max("sequence_id").over(before))
-        .filter(F.col("sequence_id") < F.col("newest"))
-        .select("run", "subscription", "seq")
-    )
 
 
 def cause_figures(judged: DataFrame) -> DataFrame:
@@ -157,7 +156,7 @@ def cause_figures(judged: DataFrame) -> DataFrame:
     example = F.struct(
         "producer",
         "sequence_id",
-        topic_of("topic").alias("topic"),
+        F.split("topic", "/", 3)[2].alias("topic"),
         F.col("topic").alias("stream"),
         "entry",
         "client",

@@ -45,15 +45,14 @@ def _csv_line(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def delivery_table(judged: DataFrame, reordered: DataFrame) -> DataFrame:
+def delivery_table(judged: DataFrame) -> DataFrame:
     """The rows of deliveries.parquet, one row per delivery.
 
     The subscription is the group, the topic its stream, a position is generation and offset. The evidence is
     the leader's decision.
     """
-    disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
     missing = F.lit(None).cast("long")
-    return judged.join(disorder, ["run", "seq"], "left").select(
+    return judged.select(
         "run",
         "seq",
         "at_us",
@@ -69,7 +68,7 @@ def delivery_table(judged: DataFrame, reordered: DataFrame) -> DataFrame:
         missing.alias("failover_seq"),
         "verdict",
         "cause",
-        F.coalesce("reordered", F.lit(False)).alias("reordered"),
+        "reordered",
         "ack_seq",
         "ack_us",
         "ack_cluster",

@@ -53,9 +53,8 @@ class GroupPart:
     def deliveries(self) -> tuple[DataFrame, int]:
         """The classified deliveries and their number."""
         counting = self.counting
-        return delivery_table(counting.judged, counting.reordered), sum(
-            group.delivered for groups in counting.groups.values() for group in groups.values()
-        )
+        groups = (group for of_run in counting.groups.values() for group in of_run.values())
+        return delivery_table(counting.judged), sum(group.delivered for group in groups)
 
     def _read(self) -> None:
         self.job.cut_for(self.inputs)

@@ -2,8 +2,8 @@
 
 Rules: this module only reads rows, it judges nothing. A position after the last message of a closed stream is
 `END`. Rows are in order of seq. Rows of messages and of sessions' reports, most of a trace, are read a block
-at a time by columns, after the block's other rows, which do not depend on them. A share of a run's messages
-lacks the rows of other messages only.
+at a time by columns, after the block's other rows, which do not depend on them. A share of a run's topics
+lacks the rows of other topics only.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Definitions: docs/counting.md.
 Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate if a client had
 acknowledged it before, otherwise a redelivery. So first deliveries, duplicates and redeliveries add up to all
 deliveries. Messages of quality of service 0 are counted separately. A run may be counted in shares of its
-messages: each share has all other rows of the run, `summed` adds the shares up.
+topics: each share has the rows of some topics and those of none, `summed` adds the shares up.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.counting import CountedRun
+from simulator.protocols.emqx.events import BY_NAME
 from simulator.protocols.emqx.scenario.sections import matches
 from simulator.protocols.emqx.verdicts.group_causes import CHUNK_REPEATED, GROUP_CAUSES, Case, Known, cause_of
 from simulator.protocols.emqx.verdicts.group_history import (
+    COLUMNS_READ,
+    TYPES_READ,
     Acknowledgement,
     Delivery,
     GroupHistory,
@@ -26,11 +29,14 @@ from simulator.protocols.emqx.verdicts.group_history import (
     StreamHistory,
 )
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.trace.trace import Trace
 
+CODES = {name: event.code for name, event in BY_NAME.items()}
+"""The code of each event type in a column `type`."""
+TYPES, COLUMNS = TYPES_READ, frozenset({*COLUMNS_READ, "cluster"})
+"""The types and columns of the rows that counting reads, and of those that a report shows."""
 FIRST, DUPLICATE, REDELIVERY = "first", "duplicate", "redelivery"
 
 
@@ -38,12 +44,11 @@ class Judged(NamedTuple):
     """A delivery with its verdict and the latest acknowledgement before it.
 
     A duplicate has a cause, and the lease under which it was delivered: None where a session sent its own
-    chunk again. `published_by` is the MQTT client that published the message.
+    chunk again.
     """
 
     delivery: Delivery
     verdict: str
-    published_by: int
     acknowledged: Acknowledgement | None
     cause: str | None
     lease: Lease | None
@@ -121,7 +126,8 @@ class CountedGroup:
 
 
 _PRINTED = CountedGroup.__slots__[: CountedGroup.__slots__.index("messages_twice")]
-_OF_MESSAGES = (
+_OF_TOPICS = (
+    "streams",
     "published",
     "delivered",
     "acknowledged",
@@ -131,8 +137,24 @@ _OF_MESSAGES = (
     "lost_qos0",
     "waiting",
     "pending_repeats",
+    "handovers",
+    "unowned_us",
+    "two_readers",
+    "two_readers_us",
+    "reordered",
     "messages_twice",
 )
+
+
+class GroupShare(NamedTuple):
+    """What is counted of a share of a run's topics: the groups by name, and the deliveries to them.
+
+    `reordered` has the rows of the deliveries that the figure of this name counts.
+    """
+
+    groups: dict[str, CountedGroup]
+    deliveries: list[Judged]
+    reordered: set[int]
 
 
 def count_groups(trace: Trace, scenario: Scenario, upto_seq: int | None = None) -> CountedRun:
@@ -140,40 +162,38 @@ def count_groups(trace: Trace, scenario: Scenario, upto_seq: int | None = None) 
     histories = Histories(trace, upto_seq)
     groups = {}
     for group in histories.groups.values():
-        groups[group.name] = counted = _count(histories, group, scenario)
-        counted.reordered = _reordered(histories, group)
+        groups[group.name], _reordered = _count(histories, group, scenario)
     return CountedRun(histories.upto_seq, [], {}, {}, groups)
 
 
-def count_share(
-    trace: Trace, scenario: Scenario, end_us: int
-) -> tuple[dict[str, CountedGroup], list[Judged]]:
-    """Count a share of a run's messages: the groups by name, and all deliveries to them.
+def count_share(trace: Trace, scenario: Scenario, end_us: int) -> GroupShare:
+    """Count a share of a run's topics; `duplicates_list` is empty.
 
     `trace` has the length, names and `parts` of a `Trace`, `end_us` is the instant of the run's last row.
-    `reordered` is 0: it compares the messages of all shares.
     """
-    histories = Histories(trace, end_us=end_us)
-    every: list[Judged] = []
-    groups = {
-        group.name: replace(_count(histories, group, scenario, every), duplicates_list=[])
-        for group in histories.groups.values()
-    }
-    return groups, every
+    histories, share = Histories(trace, end_us=end_us), GroupShare({}, [], set())
+    for group in histories.groups.values():
+        counted, reordered = _count(histories, group, scenario, share.deliveries)
+        share.groups[group.name] = replace(counted, duplicates_list=[])
+        share.reordered.update(reordered)
+    return share
 
 
 def summed(shares: Sequence[CountedGroup]) -> CountedGroup:
-    """A group's figures in the whole run, from those in every share of its messages."""
-    whole = replace(shares[0])  # what does not depend on messages is the same in each
-    for name in _OF_MESSAGES:
+    """A group's figures in the whole run, from those in every share of its topics."""
+    whole = replace(shares[0])  # sessions and leaders are the same in each
+    for name in _OF_TOPICS:
         setattr(whole, name, sum(getattr(share, name) for share in shares))
     whole.by_cause = {name: sum(share.by_cause[name] for share in shares) for name in whole.by_cause}
+    whole.readers = {name: one for share in shares for name, one in share.readers.items()}
+    whole.handover_us = _percentiles_of(whole.readers)
     return whole
 
 
 def _count(
     histories: Histories, group: GroupHistory, scenario: Scenario, every: list[Judged] | None = None
-) -> CountedGroup:
+) -> tuple[CountedGroup, list[int]]:
+    """Count a group, and name the rows of its reordered deliveries. `every` gets all deliveries."""
     counted = CountedGroup(
         sessions=len(group.sessions),
         leader_changes=max(0, len(group.leaders) - 1),
@@ -189,11 +209,13 @@ def _count(
     readers = counted.readers.values()
     counted.streams = len(readers)
     counted.handovers = sum(len(one.gaps) for one in readers)
-    counted.handover_us = percentiles([gap for one in readers for gap in one.gaps])
+    counted.handover_us = _percentiles_of(counted.readers)
     counted.unowned_us = sum(one.unowned_us for one in readers)
     counted.two_readers = sum(len(one.overlaps) for one in readers)
     counted.two_readers_us = sum(one.two_readers_us for one in readers)
-    return counted
+    reordered = _reordered(histories, group)
+    counted.reordered = len(reordered)
+    return counted, reordered
 
 
 def _messages(
@@ -225,7 +247,7 @@ def _messages(
             counted.waiting += not passed
         if len(deliveries) < 2 and every is None:
             continue
-        judged = list(_judged(stream, offset, histories.clients.get((producer, sequence_id), NULL), known))
+        judged = list(_judged(stream, offset, known))
         if every is not None:
             every += judged
         counted.redeliveries += sum(one.verdict == REDELIVERY for one in judged)
@@ -243,9 +265,7 @@ def _messages(
         counted.duplicates_list += twice
 
 
-def _judged(
-    stream: StreamHistory, offset: int, published_by: int, known: dict[int, Known]
-) -> Iterator[Judged]:
+def _judged(stream: StreamHistory, offset: int, known: dict[int, Known]) -> Iterator[Judged]:
     """The deliveries of a message, in order. `known` is filled, by the row of a lease."""
     acks = stream.acknowledged.get(offset, ())
     for place, delivery in enumerate(stream.delivered.get(offset, ())):
@@ -259,7 +279,7 @@ def _judged(
                     if lease.seq not in known:
                         known[lease.seq] = Known(stream, lease)
                     cause = cause_of(Case(offset, delivery, acknowledged, lease, known[lease.seq]))
-        yield Judged(delivery, verdict, published_by, acknowledged, cause, lease)
+        yield Judged(delivery, verdict, acknowledged, cause, lease)
 
 
 def _evidence(one: Judged) -> dict[str, int]:
@@ -358,6 +378,11 @@ def _covered_us(spans: list[tuple[int, int]]) -> int:
     return covered
 
 
+def _percentiles_of(readers: dict[str, Readers]) -> dict[str, int | None]:
+    """Of the handovers of these streams."""
+    return percentiles([gap for one in readers.values() for gap in one.gaps])
+
+
 def percentiles(values: list[int]) -> dict[str, int | None]:
     """p50, p95 and maximum by nearest rank; None without values."""
     ordered = sorted(values)
@@ -368,8 +393,8 @@ def percentiles(values: list[int]) -> dict[str, int | None]:
     return {"p50": at(50), "p95": at(95), "max": at(100)}
 
 
-def _reordered(histories: Histories, group: GroupHistory) -> int:
-    """Deliveries of a lower number than an earlier one of the same publisher, client and topic.
+def _reordered(histories: Histories, group: GroupHistory) -> list[int]:
+    """The deliveries of a lower number than an earlier one of the same publisher, client and topic.
 
     The client is the MQTT client that published, and the order is that of its publishing.
     """
@@ -380,10 +405,11 @@ def _reordered(histories: Histories, group: GroupHistory) -> int:
         for delivery in several
     )
     newest: dict[tuple[int, int, str], int] = {}
-    found = 0
-    for _seq, producer, sequence_id, number in deliveries:
+    found = []
+    for seq, producer, sequence_id, number in deliveries:
         order = (producer, histories.clients[producer, sequence_id], histories.stored[number].topic)
         reached = newest.get(order, sequence_id)
-        found += sequence_id < reached
+        if sequence_id < reached:
+            found.append(seq)
         newest[order] = max(sequence_id, reached)
     return found
