@@ -147,23 +147,25 @@ def _declares(code: int, plane: str, says: str) -> Callable[[_Writer], _Writer]:
     return mark
 
 
+def _columns(method: Any) -> dict[str, tuple[str, ...]]:
+    """The column, or columns, of each parameter after the cause."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for name, annotation in method.__annotations__.items():
+        if name not in ("cause", "return"):
+            several = getattr(method.__globals__.get(annotation), "__metadata__", None)
+            if annotation not in _VALUES and several is None:
+                raise TypeError(
+                    f"{method.__name__}: {name} is {annotation}; a column is {', '.join(_VALUES)}, or "
+                    "several in an Annotated tuple"
+                )
+            columns[name] = several[0].split() if several else (name,)
+    return columns
+
+
 def _event(method: Any) -> EventType:
     code, plane, says = method.declares
-    fields: list[str] = []
-    for parameter, annotation in _columns(method).items():
-        several = getattr(method.__globals__.get(annotation), "__metadata__", None)
-        if annotation not in _VALUES and several is None:
-            raise TypeError(
-                f"{method.__name__}: {parameter} is {annotation}; a column is {', '.join(_VALUES)}, or "
-                "several in an Annotated tuple"
-            )
-        fields += several[0].split() if several else (parameter,)
-    return EventType(code, method.__name__.replace("_", ".", 1).replace("_", "-"), tuple(fields), plane, says)
-
-
-def _columns(method: Any) -> dict[str, str]:
-    """The annotation of each parameter that is a column, or several."""
-    return {name: text for name, text in method.__annotations__.items() if name not in ("cause", "return")}
+    fields = tuple(name for several in _columns(method).values() for name in several)
+    return EventType(code, method.__name__.replace("_", ".", 1).replace("_", "-"), fields, plane, says)
 
 
 _VALUES = {
@@ -172,42 +174,44 @@ _VALUES = {
     "int": "{0}",
     "int | None": "NULL if {0} is None else {0}",
 }
-"""How a writer writes an argument, by its annotation; `*{0}` if it is several columns."""
+"""How a writer writes an argument, by its annotation; a tuple of several columns is unpacked first."""
 
-_CONTROL = """
+_ROW = """
 def {name}(self, cause{parameters}):
-    system = self.system
-    intern = system.trace.intern
-    return self.out.append(({code}, system.now_us, cause, {values}))
+    system = self.system{before}
+    row = ({code}, system.now_us, cause, {values})
+    out = self.out{end}
 """
 
+_CONTROL = """
+    return out.append(row)"""
+
 _DATA = """
-def {name}(self, cause{parameters}):
-    intern = self.system.trace.intern
-    row = ({code}, self.system.now_us, cause, {values})
-    out = self.out
     seq = out.length
     if seq == out.folds_after:
         return out.append(row)
     out.length = seq + 1
     out.add_code({code})
     out.add_values[{code}](row)
-    return seq
-"""
+    return seq"""
 """A writer of the data plane is called for each message: it does what `Trace.append` does, without a call."""
 
 
 def _source(method: Any) -> str:
     """The definition of a writer."""
     code, plane, _says = method.declares
-    columns = _columns(method)
-    text = (_DATA if plane == "data" else _CONTROL).format(
+    columns, hints = _columns(method), method.__annotations__
+    before = ["intern = system.trace.intern"] if "Name" in hints.values() else []
+    before += [f"{', '.join(several)} = {name}" for name, several in columns.items() if len(several) > 1]
+    values = [_VALUES.get(hints[name], "{0}").format(", ".join(several)) for name, several in columns.items()]
+    return _ROW.format(
         name=method.__name__,
         code=code,
         parameters=", *, " + ", ".join(columns) if columns else "",
-        values=", ".join(_VALUES.get(text, "*{0}").format(name) for name, text in columns.items()),
+        before="".join(f"\n    {line}" for line in before),
+        values=", ".join(values),
+        end=(_DATA if plane == "data" else _CONTROL).format(code=code),
     )
-    return text if "Name" in columns.values() else re.sub(r"\n *intern = .*", "", text)
 
 
 def pattern_of(codes: Iterable[int]) -> re.Pattern[bytes]:

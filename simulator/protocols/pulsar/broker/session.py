@@ -125,6 +125,7 @@ class Session:
     def about(self, index: int, message: int, batch_index: int) -> About:
         """The fields that every row about the delivery of this message has."""
         topic, messages = self.topic, self.runtime.messages
+        ledger, entry = topic.log.position(index)
         return (
             topic.cluster.number,
             topic.number,
@@ -132,7 +133,8 @@ class Session:
             self.consumer.number,
             messages.producer[message],
             messages.sequence_id[message],
-            *topic.log.position(index),
+            ledger,
+            entry,
             batch_index,
         )
 
