@@ -14,7 +14,7 @@ from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.rule_files import not_repeated
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import NULL, NameNumber
+from simulator.trace.registry import NULL, Name, NameNumber
 from simulator.trace.shared_events import SharedRows
 from simulator.trace.trace import RowColumns, Trace
 
@@ -168,9 +168,11 @@ class System(Clock):
         self.trace.append_rows(count, parts, first=self.trace.length - seq)
         self.write_to(self.trace, seq + count)
 
-    def name(self, text: str | None) -> NameNumber:
+    def name(self, name: Name) -> NameNumber:
         """The number of a name in the trace, NULL for None."""
-        return NULL if text is None else self.trace.intern(text)
+        if isinstance(name, str):
+            return self.trace.intern(name)
+        return NULL if name is None else name
 
     # --- random draws
 

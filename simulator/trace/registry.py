@@ -120,10 +120,11 @@ class Rows:
     def __init_subclass__(cls) -> None:
         declared = [method for method in vars(cls).values() if hasattr(method, "declares")]
         made: dict[str, Any] = {"NULL": NULL}
-        exec("\n".join(map(_source, declared)), made)
+        columns = [_columns(method) for method in declared]
+        exec("\n".join(map(_source, declared, columns)), made)
         for method in declared:
             setattr(cls, method.__name__, made[method.__name__])
-        cls.events = tuple(map(_event, declared))
+        cls.events = tuple(map(_event, declared, columns))
 
 
 _Writer = TypeVar("_Writer", bound=Callable[..., int])
@@ -162,14 +163,14 @@ def _columns(method: Any) -> dict[str, tuple[str, ...]]:
     return columns
 
 
-def _event(method: Any) -> EventType:
+def _event(method: Any, columns: dict[str, tuple[str, ...]]) -> EventType:
     code, plane, says = method.declares
-    fields = tuple(name for several in _columns(method).values() for name in several)
+    fields = tuple(name for several in columns.values() for name in several)
     return EventType(code, method.__name__.replace("_", ".", 1).replace("_", "-"), fields, plane, says)
 
 
 _VALUES = {
-    "Name": "{0} if type({0}) is int else NULL if {0} is None else intern({0})",
+    "Name": "number({0})",
     "NameNumber": "{0}",
     "int": "{0}",
     "int | None": "NULL if {0} is None else {0}",
@@ -197,11 +198,11 @@ _DATA = """
 """A writer of the data plane is called for each message: it does what `Trace.append` does, without a call."""
 
 
-def _source(method: Any) -> str:
+def _source(method: Any, columns: dict[str, tuple[str, ...]]) -> str:
     """The definition of a writer."""
     code, plane, _says = method.declares
-    columns, hints = _columns(method), method.__annotations__
-    before = ["intern = system.trace.intern"] if "Name" in hints.values() else []
+    hints = method.__annotations__
+    before = ["number = system.name"] if "Name" in hints.values() else []
     before += [f"{', '.join(several)} = {name}" for name, several in columns.items() if len(several) > 1]
     values = [_VALUES.get(hints[name], "{0}").format(", ".join(several)) for name, several in columns.items()]
     return _ROW.format(
