@@ -191,8 +191,8 @@ class Histories:
         numbers: list[int],
         instants: list[int],
     ) -> None:
-        for topic, offset, *message in zip(topics, offsets, producers, numbers, seqs, instants):
-            self.stored[topic].messages[offset] = tuple(message)
+        for topic, offset, message in zip(topics, offsets, zip(producers, numbers, seqs, instants)):
+            self.stored[topic].messages[offset] = message
 
     def _delivered(
         self,

@@ -162,7 +162,7 @@ def count_groups(trace: Trace, scenario: Scenario, upto_seq: int | None = None) 
     histories = Histories(trace, upto_seq)
     groups = {}
     for group in histories.groups.values():
-        groups[group.name], _reordered = _count(histories, group, scenario)
+        groups[group.name] = _count(histories, group, scenario)[0]
     return CountedRun(histories.upto_seq, [], {}, {}, groups)
 
 
@@ -250,19 +250,19 @@ def _messages(
         judged = list(_judged(stream, offset, known))
         if every is not None:
             every += judged
+        twice = 0
+        for one in judged:
+            if one.cause is not None:
+                twice += 1
+                counted.by_cause[one.cause] += 1
+                counted.duplicates_list.append(
+                    GroupDuplicate(
+                        histories.names[producer], sequence_id, one.delivery.at_us, one.cause, _evidence(one)
+                    )
+                )
+        counted.duplicates += twice
         counted.redeliveries += sum(one.verdict == REDELIVERY for one in judged)
-        twice = [
-            GroupDuplicate(
-                histories.names[producer], sequence_id, one.delivery.at_us, one.cause, _evidence(one)
-            )
-            for one in judged
-            if one.cause is not None
-        ]
-        for duplicate in twice:
-            counted.by_cause[duplicate.cause] += 1
-        counted.duplicates += len(twice)
         counted.messages_twice += bool(twice)
-        counted.duplicates_list += twice
 
 
 def _judged(stream: StreamHistory, offset: int, known: dict[int, Known]) -> Iterator[Judged]:
