@@ -16,14 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario
+from simulator.protocols.emqx.verdicts.groups import summed
 from simulator.protocols.pulsar.verdicts.shares import figures_of, whole_of
+from spark_reports.protocols.emqx import counting as emqx_counting
 from spark_reports.protocols.pulsar.scans import consumers, coverage, judging, logs, tallies
 from spark_reports.read import TraceInput, find_traces, unreadable
 from spark_reports.scans import columns, control, tasks
 from spark_reports.scans.files import TEXT, FileScan, Scan, Wanted
 from spark_reports.transforms.places import NEVER
 from spark_reports.tuning import ONE_TASK
+from tests.emqx.group_runs import run as run_groups
 from tests.spark_reports.conftest import run_scenario, write_run
+from tests.spark_reports.group_worlds import MANY_SHAPES
 
 CLUSTERS, SUBSCRIPTIONS = ("a", "b", "c"), ("s", "t")
 PUBLISHED, DELIVERED, ACKNOWLEDGED = "message.published", "message.delivered", "message.acknowledged"
@@ -335,3 +339,25 @@ def test_a_share_has_all_rows_of_its_messages(trace: TraceInput) -> None:
                 seen[number].add(share)
     assert rows == sum(row["type"] == "message.stored" for row in pq.read_table(trace.path).to_pylist())
     assert all(len(shares) == 1 for shares in seen.values()) and len({*map(str, seen.values())}) == 4
+
+
+def test_groups_are_counted_the_same_in_any_shares_of_any_file(tmp_path: Path) -> None:
+    """In Parquet, in JSON lines, and with rows in any order: figures of the engine, and equal deliveries."""
+    world = run_groups(MANY_SHAPES, until="50s")
+    paths = [write_run(world, tmp_path / f"run{suffix}") for suffix in (".parquet", ".jsonl")]
+    table = pq.read_table(paths[0])
+    mixed = table.take(pa.array(np.random.default_rng(1).permutation(table.num_rows)))
+    pq.write_table(mixed, tmp_path / "mixed.parquet", row_group_size=300)
+    options = {"ends_us": {0: world.trace.at_us(world.seq - 1)}, "scenarios": {0: world.scenario}}
+    deliveries = []
+    for path in (*paths, tmp_path / "mixed.parquet"):
+        for of in (1, 3):
+            shares = [(0, str(path), share, of) for share in range(of)]
+            rows = pa.Table.from_batches(
+                FileScan(emqx_counting.SCAN, options, {}).of_shares(shares)
+            ).to_pylist()
+            groups = [pickle.loads(row["counts"]) for row in rows if row["counts"]]
+            figures = {name: summed([one[name] for one in groups]).summary() for name in groups[0]}
+            assert figures == world.summary()["groups"], (path, of)
+            deliveries.append(sorted((row for row in rows if not row["counts"]), key=lambda row: row["seq"]))
+    assert deliveries[0] and all(found == deliveries[0] for found in deliveries)
