@@ -176,15 +176,21 @@ class CopySize:
     nothing is encoded for each entry. A test compares them with encoded metadata.
     """
 
-    __slots__ = ("fixed",)
+    __slots__ = ("fixed", "_ledger", "_from_entry", "_below_entry", "_bytes")
 
     def __init__(self, cluster: str) -> None:
         value_begin = 2 + _field(len(SOURCE_POSITION))  # tag and length of the property, its key
         self.fixed = _field(len(cluster.encode())) + value_begin + 2 + len(":")
+        self._ledger = self._from_entry = self._below_entry = self._bytes = 0
 
     def of(self, ledger: int, entry: int) -> int:
         """Bytes added to the copy of the entry at this position."""
-        return self.fixed + len(f"{ledger}{entry}")
+        if ledger != self._ledger or not self._from_entry <= entry < self._below_entry:
+            # asked for each entry, in order: the next positions have as many digits
+            digits = len(str(entry))
+            self._ledger, self._bytes = ledger, self.fixed + len(str(ledger)) + digits
+            self._from_entry, self._below_entry = 10 ** (digits - 1) if digits > 1 else 0, 10**digits
+        return self._bytes
 
     @property
     def most(self) -> int:

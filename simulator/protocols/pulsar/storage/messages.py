@@ -87,25 +87,26 @@ class MessageTable:
             for name in _COLUMNS:
                 getattr(self, name).extend([_UNSAID.get(name, 0)] * missing)
         (
-            producer,
-            sequence_id,
-            published_us,
-            size_bytes,
-            key,
-            batch,
-            deliver_at_us,
-            origin,
-            replicate_to,
+            add_producer,
+            add_sequence_id,
+            add_published_us,
+            add_size_bytes,
+            add_key,
+            add_batch,
+            add_deliver_at_us,
+            add_origin,
+            add_replicate_to,
         ) = self._appends
-        producer(values[0])
-        sequence_id(values[1])
-        published_us(values[2])
-        size_bytes(values[3])
-        key(values[4])
-        batch(values[5])
-        deliver_at_us(values[6])
-        origin(values[7])
-        replicate_to(values[8])
+        producer, sequence_id, published_us, size_bytes, key, batch, deliver_at_us, origin, sent_to = values
+        add_producer(producer)
+        add_sequence_id(sequence_id)
+        add_published_us(published_us)
+        add_size_bytes(size_bytes)
+        add_key(key)
+        add_batch(batch)
+        add_deliver_at_us(deliver_at_us)
+        add_origin(origin)
+        add_replicate_to(sent_to)
 
     def _write_again(self, number: int, values: tuple[int, ...]) -> None:
         """Write a message that a replay reached, or whose number was reserved."""
