@@ -1,4 +1,4 @@
-"""Spark settings of a report by the rows of its traces: set while it is made, then restored.
+"""Spark settings of a report or an audit by its rows: set while it is made, then restored.
 
 Rules: only settings change, the queries are the same. A short trace costs almost no task time. Its report
 waits for Spark to plan queries, to compile code that runs once, and to start jobs. So each query is one job

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +34,7 @@ from spark_reports.audit.readers import read
 from spark_reports.audit.rows import canonical, of_kinds
 from spark_reports.audit.scenario import scenario_text
 from spark_reports.progress import NullProgress, Watch
+from spark_reports.tuning import tuned
 
 _NOTHING: dict[str, Any] = {
     "scenario": False,
@@ -52,6 +54,8 @@ LOSS_ROWS_MOST = 20_000_000
 """The most rows whose losses are counted although the log is not declared complete."""
 WORST_MOST = 20
 """Messages listed in the page."""
+ROW_BYTES_LEAST = 20
+"""Bytes of a row, few as in a compressed log: they bound the rows for the settings of `tuning.tuned`."""
 
 
 class Audit:
@@ -90,7 +94,7 @@ class Audit:
         began = time.monotonic()
         group = f"audit-{id(self)}-{time.monotonic_ns()}"
         try:
-            with Watch(self.spark, self.listener, group) as watch:
+            with ExitStack() as self._settings, Watch(self.spark, self.listener, group) as watch:
                 watch.run(
                     [
                         ("finding and recognising the files", self._find),
@@ -105,6 +109,8 @@ class Audit:
 
     def _find(self) -> None:
         files = list_files(self.spark, self.paths)
+        rows_most = sum(file.size_bytes for file in files) // ROW_BYTES_LEAST
+        self._settings.enter_context(tuned(self.spark, rows_most))
         self.found = detect.sorted_by_format(self.spark, files, self.wanted, self.mapping)
         self.report |= dict(_NOTHING)
         self.report["input"] = {

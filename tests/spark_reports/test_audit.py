@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simulator import ScenarioError
+from spark_reports import tuning
 from spark_reports.audit import command
 from spark_reports.audit.errors import AuditError, input_problem
 from spark_reports.audit.formats.tables import read_csv
@@ -107,8 +108,25 @@ def audited(
         "deliver,1,2,3,4,5,6,7,8,9",
     )
     write_parquet(folder / "logs/c.parquet", rows[2 * third :])
-    report = Audit(spark, [str(folder / "logs")], folder / "out").make()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "SHORT_ROWS_MOST", 0)  # as of a long log
+        report = Audit(spark, [str(folder / "logs")], folder / "out").make()
     return report, rows, folder / "out"
+
+
+def test_a_short_log_is_audited_with_settings_of_its_own_and_the_same_result(
+    audited: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, _rows, out = audited
+    seen = []
+    count = Audit._count
+    monkeypatch.setattr(Audit, "_count", lambda audit: seen.append(tuning.one_task(spark)) or count(audit))
+    again = Audit(spark, [str(out.parent / "logs")], tmp_path / "out").make()
+    assert seen == [True] and not tuning.one_task(spark)
+    own = {"made_at", "made_by"}
+    assert {name: told for name, told in again.items() if name not in own} == {
+        name: told for name, told in report.items() if name not in own
+    }
 
 
 def test_every_figure_equals_the_plain_recount(audited: Any) -> None:
