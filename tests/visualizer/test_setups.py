@@ -528,7 +528,7 @@ def test_another_attempt_makes_the_missing_changed_runs_and_recommends_only_then
         shown(runs)
         if len(runs.helped.found) == 3:
             client.post(f"{one['url']}cancel/", token, content_type="application/json")
-            runs.row._try_to_write()
+            runs.attempt._try_to_write()
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
     monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
@@ -588,7 +588,7 @@ def test_cancelling_ends_the_runs_and_another_attempt_makes_the_missing_ones(
             client.post(
                 f"{one['url']}cancel/", json.dumps({"token": one["token"]}), content_type="application/json"
             )
-            runs.row._try_to_write()
+            runs.attempt._try_to_write()
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
     monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
