@@ -138,8 +138,7 @@ Paths into the summary (`simulate --json`), each with the expected value, or for
 
 _COMPARE = """\
 The expected summary of the same run under each strategy ({names}): the same paths and values as in `expect`, by strategy. `simulate NAME --strategy NAME`
-makes one of them, `simulate NAME --compare` all; a strategy changes what subscriptions ask for and nothing else, so it works with any scenario
-(`docs/pulsar.md`).
+makes one of them, `simulate NAME --compare` all; a strategy changes what subscriptions ask for and nothing else, so it works with any scenario.
 """
 
 
