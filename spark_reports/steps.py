@@ -12,10 +12,9 @@ from contextlib import AbstractContextManager
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_reports import tuning
+from spark_reports import transforms, tuning
 from spark_reports.local import made_local
 from spark_reports.side_by_side import side_by_side
-from spark_reports.transforms import spans
 
 
 class Steps:
@@ -77,7 +76,7 @@ class Steps:
         if tuning.one_task(self.spark):
             return rows
         with self.quick(frame):
-            return rows.filter(spans.within(name, spans.spans_of(frame, name)))
+            return rows.filter(transforms.within(name, transforms.spans_of(frame, name)))
 
     def release(self) -> None:
         """Free the kept frames."""

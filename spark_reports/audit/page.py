@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from spark_reports.html.charts import DRAW, HARM, INK_2, axis, chart_json, layout, plotly_script
 from spark_reports.html.numbers import number, span
-from spark_reports.html.parts import chart, harm_cell, render, section, table
+from spark_reports.html.sections import chart, harm_cell, render, section, table
 
 # --- definitions at the end of an audit's page
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from spark_reports.html.charts import DRAW, chart_json, plotly_script
 from spark_reports.html.numbers import plural
-from spark_reports.html.parts import render
+from spark_reports.html.sections import render
 from spark_reports.protocols.manifest import Heading
 from spark_reports.protocols.table import with_runs
 

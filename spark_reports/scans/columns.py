@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.trace.registry import NULL
-from spark_reports.transforms.places import LEDGER_STEP
+from spark_reports.transforms import LEDGER_STEP
 
 Batches = Iterable[pa.RecordBatch]
 NONE = -1

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from spark_reports.flows import BINS_MOST
+from spark_reports.protocols.pulsar import creation
 from spark_reports.protocols.pulsar.creation import _replicators
 from spark_reports.protocols.pulsar.html import creation as html
-from spark_reports.protocols.pulsar.transforms import creation
 from tests.spark_reports.systems import CREATION, WITHOUT
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spark_reports.protocols.pulsar import curves
 from spark_reports.protocols.pulsar.transforms.protocol import ABSENT
-from spark_reports.transforms.places import LEDGER_STEP
+from spark_reports.transforms import LEDGER_STEP
 
 
 def appended(bin_: int, ledger: int, last_entry: int, cluster: str = "a") -> SimpleNamespace:

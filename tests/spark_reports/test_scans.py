@@ -23,7 +23,7 @@ from spark_reports.protocols.pulsar.scans import consumers, coverage, judging, l
 from spark_reports.read import TraceInput, find_traces, unreadable
 from spark_reports.scans import columns, control, tasks
 from spark_reports.scans.files import TEXT, FileScan, Scan, Wanted
-from spark_reports.transforms.places import NEVER
+from spark_reports.transforms import NEVER
 from spark_reports.tuning import ONE_TASK
 from tests.emqx.group_runs import run as run_groups
 from tests.spark_reports.conftest import run_scenario, write_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_reports.html.parts import SQUARES_MOST, squares, squares_say
+from spark_reports.html.sections import SQUARES_MOST, squares, squares_say
 
 
 def test_the_heading_and_each_row_agree_about_what_a_square_is():

@@ -13,7 +13,7 @@ from plotly.offline import get_plotlyjs_version
 from script.support.package import ROOT, make_package, package_files
 from spark_reports.audit.page import _timeline_figure
 from spark_reports.html.charts import chart_json, plotly_script
-from spark_reports.html.parts import ENVIRONMENT, render
+from spark_reports.html.sections import ENVIRONMENT, render
 
 STYLE = ROOT / "spark_reports" / "html" / "report.css"
 
@@ -22,7 +22,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import spark_reports
 from spark_reports.html.charts import plotly_script
-from spark_reports.html.parts import render
+from spark_reports.html.sections import render
 assert "Plotly" in plotly_script()
 assert spark_reports.__file__.startswith(sys.argv[1]), spark_reports.__file__
 print(render("html/templates/section.html", title="a < b", says="c", body="d"))

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.html.parts import article, section, table
+from spark_reports.html.sections import article, section, table
 from spark_reports.protocols.manifest import Heading, Manifest, PageParts
 from spark_reports.read import TraceInput, scenarios_of, trace_rows
 from spark_reports.runs import run_of

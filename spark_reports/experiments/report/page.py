@@ -44,7 +44,7 @@ from spark_reports.experiments.report.tables import (
 )
 from spark_reports.html.charts import DRAW, chart_json, plotly_script
 from spark_reports.html.numbers import number
-from spark_reports.html.parts import render
+from spark_reports.html.sections import render
 
 Terms = list[tuple[str, str]]
 

@@ -20,7 +20,7 @@ from spark_reports.experiments.report.choices import MEETS, MISSES, Judged, Sett
 from spark_reports.experiments.report.figures import MORE, PHASE, SAMPLED, SEED, Ends, Figures, Share
 from spark_reports.experiments.report.results import Results
 from spark_reports.html.numbers import number, seconds
-from spark_reports.html.parts import harm_cell
+from spark_reports.html.sections import harm_cell
 
 ROWS_MOST = 200
 """The most settings in a table of the page; the JSON file has all."""

@@ -19,7 +19,7 @@ from simulator.scenarios.settings import SETTINGS
 from spark_reports.flows import bin_widths_us, piled_up
 from spark_reports.local import from_rows
 from spark_reports.protocols.emqx.counting import GroupCounting
-from spark_reports.transforms.places import is_type
+from spark_reports.transforms import is_type
 
 LEASES = ("leader_borrower_timeout", "session_ping_leader_interval", "session_ping_leader_timeout")
 STREAMS_MOST = 24

@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.verdicts.shares import DECIDING
 from spark_reports.protocols.pulsar.counting import Counting
 from spark_reports.read import TraceInput
 from spark_reports.runs import run_of
-from spark_reports.transforms.places import LEDGER_STEP
+from spark_reports.transforms import LEDGER_STEP
 
 ShownFailovers = list[tuple[dict[str, Any], dict[str, Any]]]
 """(run, failover) of the failovers that the page describes in full."""

@@ -20,7 +20,7 @@ from spark_reports.read import TraceInput
 from spark_reports.scans import control
 from spark_reports.scans.tasks import Scans
 from spark_reports.steps import Steps
-from spark_reports.transforms.places import FAILOVER
+from spark_reports.transforms import FAILOVER
 
 
 class Counting(Steps):

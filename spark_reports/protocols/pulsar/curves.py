@@ -11,7 +11,7 @@ from typing import Any
 
 from spark_reports.protocols.pulsar.transforms.protocol import ABSENT
 from spark_reports.protocols.pulsar.transforms.series import SAMPLES
-from spark_reports.transforms.places import LEDGER_STEP, NEVER
+from spark_reports.transforms import LEDGER_STEP, NEVER
 
 SECOND_US = 1_000_000
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from simulator.protocols.pulsar.verdicts.shares import COUNTS
-from spark_reports.transforms.places import LEDGER_STEP
+from spark_reports.transforms import LEDGER_STEP
 
 PLAIN = (
     "subscription",

@@ -31,7 +31,7 @@ from spark_reports.protocols.pulsar.schemas import FAILOVERS, MESSAGES, ROWS
 from spark_reports.protocols.pulsar.transforms import deliveries, protocol
 from spark_reports.read import TraceInput, scenarios_of, trace_rows
 from spark_reports.scans.tasks import Scans
-from spark_reports.transforms.places import FAILOVER
+from spark_reports.transforms import FAILOVER
 
 SNAPSHOTS_SHOWN = 12
 

@@ -11,19 +11,22 @@ from markupsafe import Markup, escape
 
 from simulator import cause_texts
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
-from spark_reports.html.parts import (
+from spark_reports.html.sections import (
     NOTHING,
     article,
     bold,
     chart,
     harm,
+    message,
+    messages,
     render,
+    replay,
     section,
     squares,
     squares_say,
     table,
+    what_if,
 )
-from spark_reports.html.sections import message, messages, replay, what_if
 from spark_reports.protocols.emqx.html import charts as group_charts
 from spark_reports.protocols.emqx.html.words import event_words
 from spark_reports.protocols.manifest import Figure, Heading

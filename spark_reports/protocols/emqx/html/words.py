@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_reports.html.parts import clause, from_glossary
+from spark_reports.html.sections import clause, from_glossary
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
     (

@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator import cause_texts
 from spark_reports.html.numbers import plural
-from spark_reports.html.parts import from_glossary
+from spark_reports.html.sections import from_glossary
 from spark_reports.protocols.pulsar.fidelity import charts
 from spark_reports.protocols.pulsar.fidelity.charts import difference_words, main_of, signed, title_of
 from spark_reports.protocols.pulsar.fidelity.pairs import MEASURED_TIMES, PREDICTED_TIMES

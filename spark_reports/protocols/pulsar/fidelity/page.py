@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from simulator import ENGINE_VERSION
 from spark_reports.html.charts import DRAW, chart_json, plotly_script
-from spark_reports.html.parts import render
+from spark_reports.html.sections import render
 from spark_reports.protocols.pulsar.fidelity.content import overview
 from spark_reports.protocols.pulsar.fidelity.pairs import PairsError
 from spark_reports.protocols.pulsar.fidelity.run_files import links

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_reports.html.numbers import number, size, span
-from spark_reports.html.parts import NOTHING, render
+from spark_reports.html.sections import NOTHING, render
 from spark_reports.protocols.pulsar.html.sections import TEMPLATES, lower_bound
 from spark_reports.protocols.pulsar.html.words import CAUSES, cause_heading
 

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from spark_reports.html.charts import GREY, HARM, PROTOCOL, axis, layout
 from spark_reports.html.numbers import number, plural, seconds
-from spark_reports.html.parts import NOTHING, chart, harm, section, table
+from spark_reports.html.sections import NOTHING, chart, harm, section, table
 from spark_reports.protocols.pulsar.creation import DOWN, NOT_CONNECTED
 from spark_reports.protocols.pulsar.html.words import event_words
 

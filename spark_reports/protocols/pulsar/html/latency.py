@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_reports.html.numbers import number, size, span
-from spark_reports.html.parts import NOTHING, bold, section, table
+from spark_reports.html.sections import NOTHING, bold, section, table
 
 FIT = (
     "Where a dispatch takes 145 µs and a client 30 ms to connect, both are a fit to the one point that "

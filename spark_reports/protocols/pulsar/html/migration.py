@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_reports.html.numbers import number, plural, seconds, size, span
-from spark_reports.html.parts import NOTHING, bold, section, table
+from spark_reports.html.sections import NOTHING, bold, section, table
 from spark_reports.protocols.pulsar.html.sections import lower_bound
 
 STATES = {

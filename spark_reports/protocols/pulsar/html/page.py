@@ -7,8 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_reports.html.numbers import plural
-from spark_reports.html.parts import NOTHING, article, chart, render
-from spark_reports.html.sections import replay, what_if
+from spark_reports.html.sections import NOTHING, article, chart, render, replay, what_if
 from spark_reports.protocols.manifest import Figure, Heading
 from spark_reports.protocols.pulsar.assemble import DETAILED_MOST
 from spark_reports.protocols.pulsar.html import charts, migration, runs_without_failover, sections

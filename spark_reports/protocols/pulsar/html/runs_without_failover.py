@@ -11,8 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_reports.html.numbers import plural
-from spark_reports.html.parts import NOTHING, article, bold, render, section, table
-from spark_reports.html.sections import replay
+from spark_reports.html.sections import NOTHING, article, bold, render, replay, section, table
 from spark_reports.protocols.pulsar.html import creation, latency, migration, sections, shadows
 from spark_reports.protocols.pulsar.html.sections import TEMPLATES
 

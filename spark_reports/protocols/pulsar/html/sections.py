@@ -11,8 +11,18 @@ from markupsafe import Markup
 
 from simulator import enough_until_us
 from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
-from spark_reports.html.parts import NOTHING, bold, harm_cell, render, section, squares, squares_say, table
-from spark_reports.html.sections import message, messages
+from spark_reports.html.sections import (
+    NOTHING,
+    bold,
+    harm_cell,
+    message,
+    messages,
+    render,
+    section,
+    squares,
+    squares_say,
+    table,
+)
 from spark_reports.protocols.pulsar.html.words import (
     cause_heading,
     cause_in_sentence,

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from spark_reports.html.charts import HARM, axis, layout
 from spark_reports.html.numbers import number, plural, seconds, size, span
-from spark_reports.html.parts import NOTHING, bold, chart, harm, section, table
+from spark_reports.html.sections import NOTHING, bold, chart, harm, section, table
 
 REASONS = {"unread": "not delivered", "unacknowledged": "delivered, not acked"}
 

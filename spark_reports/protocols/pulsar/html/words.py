@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator import cause_texts
-from spark_reports.html.parts import clause, from_glossary
+from spark_reports.html.sections import clause, from_glossary
 
 CAUSES = cause_texts("pulsar")
 """Heading and meaning of each cause of a duplicate or loss, with {x}, {to} and {subscription}."""

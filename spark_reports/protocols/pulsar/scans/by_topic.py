@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_reports.scans.columns import changes, code_of, codes, numbers, order_by
-from spark_reports.transforms.places import NEVER
+from spark_reports.transforms import NEVER
 
 
 class TopicMessages:

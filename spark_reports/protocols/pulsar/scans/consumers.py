@@ -17,7 +17,7 @@ from spark_reports.scans.columns import (
     order_by,
 )
 from spark_reports.scans.files import Scan, Wanted
-from spark_reports.transforms.places import NEVER
+from spark_reports.transforms import NEVER
 
 DELIVERED, ACKNOWLEDGED = "message.delivered", "message.acknowledged"
 WANTED = Wanted(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from spark_reports.protocols.pulsar.scans.by_topic import by_topic
 from spark_reports.scans.columns import places
 from spark_reports.scans.files import Scan, Wanted
-from spark_reports.transforms.places import NEVER
+from spark_reports.transforms import NEVER
 
 STORED, ACKNOWLEDGED = "message.stored", "message.acknowledged"
 WANTED = Wanted(

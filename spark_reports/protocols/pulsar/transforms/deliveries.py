@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.transforms.places import FAILOVER, is_type
+from spark_reports.transforms import FAILOVER, is_type
 
 
 def reordered(judged: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.transforms.places import FAILOVER, NEVER, first_seq, is_type, place
+from spark_reports.transforms import FAILOVER, NEVER, first_seq, is_type, place
 
 ABSENT = -(1 << 62)
 CURSOR = ("run", "cluster", "topic", "subscription")
