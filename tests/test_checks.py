@@ -9,11 +9,12 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from script.support import page_tools, run_checks, run_tests, system
+from script.support import environment, page_tools, run_checks, run_tests, system
 from script.support.processes import Supervisor
 from script.support.run_checks import CHECKS, Check, Outcome
 
@@ -203,3 +204,50 @@ def test_types_in_comments_are_checked(tmp_path):
     answer = run([*page_tools.TSC, "--project", str(tmp_path)])
     assert answer.returncode != 0
     assert "wrong.js(3,6): error TS2345" in answer.stdout, answer.stdout
+
+
+WRONG_IMPORTS = {
+    "simulator/kernel/clock.py": ("import simulator.log.cursors", "Imports inside the simulator point down"),
+    "simulator/protocols/emqx/events.py": (
+        "import simulator.kernel.clock",
+        "Declarations of protocols import no engine",
+    ),
+    "simulator/protocols/emqx/storage.py": (
+        "import simulator.protocols.pulsar.ranks",
+        "Protocols do not know each other",
+    ),
+    "spark_reports/protocols/emqx/groups.py": (
+        "import spark_reports.protocols.pulsar.curves",
+        "Parts of reports do not know each other",
+    ),
+    "visualizer/models.py": (
+        "import simulator.world",
+        "The simulator is imported through its Python API and its vocabularies",
+    ),
+    "simulator/tours.py": ("import django", "The simulator knows neither site nor Spark"),
+    "spark_reports/read.py": ("import labsite", "Reports do not know the site"),
+    "visualizer/routing.py": ("import spark_reports.read", "The site's pages know neither reports nor Spark"),
+    "labsite/turns.py": ("import pyspark", "Of the site only its workers know Spark"),
+}
+"""A file, an import that it must not have, and the contract that forbids it."""
+
+
+def test_each_contract_about_imports_finds_a_wrong_one(tmp_path):
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    assert {contract for _line, contract in WRONG_IMPORTS.values()} == {
+        one["name"] for one in config["contracts"]
+    }
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for room in config["root_packages"]:
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=lambda _folder, names: _no_sources(names))
+    for name, (line, _contract) in WRONG_IMPORTS.items():
+        with (tmp_path / name).open("a") as file:
+            file.write(f"\n{line}\n")
+    command = [str(environment.ENVIRONMENT / "bin" / "lint-imports"), "--no-cache", "--no-logo"]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    kept = [line for line in answer.stdout.splitlines() if " KEPT" in line]
+    assert kept == [] and "0 kept" in answer.stdout, answer.stdout + answer.stderr
+
+
+def _no_sources(names):
+    return [name for name in names if "." in name and not name.endswith(".py") or name == "page-tools"]

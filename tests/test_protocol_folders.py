@@ -36,14 +36,6 @@ def test_each_protocol_has_a_folder_with_its_manifest(room: str) -> None:
     assert folders == set(PROTOCOLS)
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_protocols_part_of_reports_imports_no_other_protocol(name: str) -> None:
-    others = {f"spark_reports.protocols.{other}" for other in PROTOCOLS if other != name}
-    for path in (ROOT / "spark_reports" / "protocols" / name).rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        assert not [other for other in others if other in text], path.relative_to(ROOT)
-
-
 def test_outside_its_folder_no_module_names_a_protocol() -> None:
     offences = [
         f"{name}:{line} {what}"

@@ -37,27 +37,6 @@ TEST_FUNCTION_LINES_LIMIT = 110
 FIRST_SENTENCE = re.compile(r"(?=.*[A-Za-z]).{1,99}[.:?!]")
 """The first line of a docstring: at most 100 characters, and more than a number."""
 
-PROTOCOL_TABLE = "simulator/protocols/table.py"
-PROTOCOL_TYPES = (
-    "simulator.protocols.manifest",
-    "simulator.protocols.declaration",
-    "simulator.protocols.terms",
-)
-"""The types in which a protocol declares itself."""
-
-DECLARED_TABLE = "simulator/protocols/declared.py"
-DECLARATION = "simulator/protocols/declaration.py"
-DECLARATIONS = re.compile(
-    r"simulator/protocols/(declared\.py$|declaration\.py$|\w+/scenario/|\w+/events|\w+/commands/(__init__|declared))"
-)
-"""What protocols declare for scenario files and traces: the loader reads it, so it must not import an engine.
-"""
-
-VOCABULARY_OF_TRACES = ("simulator.trace.registry", "simulator.trace.shared_events")
-"""What declarations may import of the trace."""
-
-EVENT_REGISTRY = "simulator/protocols/registry.py"
-
 STILL_LONGER = frozenset(
     {
         "script/benchmarks/groups.py measure",
@@ -110,67 +89,6 @@ IDENTITY_ALLOWED = ("simulator/system/checkpoint.py",)
 
 The addresses are only keys of a look-up and reach no row.
 """
-
-MAY_IMPORT_INSIDE_SIMULATOR = {
-    # folder of simulator: folders it may import; `trace` is the vocabulary that all share
-    "trace": ("trace",),
-    "kernel": ("kernel", "trace"),
-    "log": ("log", "kernel", "trace"),
-    "scenarios": ("scenarios",),
-    "system": ("system", "scenarios", "log", "kernel", "counting", "trace"),
-    "counting": ("counting", "trace"),
-    "checks": ("checks", "protocols", "scenarios", "trace"),
-    "story": ("story", "counting", "trace"),
-    "views": ("views", "system", "protocols"),
-    "tours": ("tours", "scenarios", "trace", "runs", "what_if", "world", "protocols"),
-    "experiments": (
-        *("experiments", "runs", "instants", "world", "branch", "checks", "protocols"),
-        *("scenarios", "system", "counting", "kernel", "trace"),
-    ),
-}
-PROTOCOL_MAY_IMPORT = (
-    "system",
-    "story",
-    "counting",
-    "checks",
-    "log",
-    "kernel",
-    "trace",
-    "scenarios",
-)
-"""Folders that `protocols/<name>` may import beside itself and the declaration of a manifest."""
-
-PYTHON_API = (
-    "simulator",
-    "simulator.headless",
-    "simulator.recordings",
-    "simulator.runs",
-    "simulator.what_if",
-    "simulator.inevitable",
-    "simulator.protocols.emqx.verdicts.groups",
-    "simulator.protocols.pulsar.verdicts.shares",
-    "simulator.tours",
-    "simulator.comparison",
-    "simulator.experiments",
-    "simulator.set_ups",
-    "simulator.glossary",
-    "simulator.story",
-    "simulator.protocols.registry",
-    "simulator.system.live_rows",
-    "simulator.trace.registry",
-    "simulator.trace.files",
-    "simulator.scenarios.settings",
-    "simulator.scenarios.editing",
-)
-"""What code outside may import of the simulator: the Python API, and the declared vocabularies."""
-
-ELSEWHERE_NEVER = {
-    # room: top-level packages it must not import
-    "visualizer": ("pyspark", "spark_reports", "script", "tests"),
-    "spark_reports": ("django", "channels", "uvicorn", "visualizer", "labsite", "script", "tests"),
-    "labsite": ("pyspark", "script", "tests"),
-    "script": ("tests",),
-}
 
 
 def sources(room: str, suffix: str = ".py") -> list[Path]:
@@ -266,50 +184,6 @@ def test_simulator_touches_files_only_in_scenarios_and_trace_files():
     no_offences(offences)
 
 
-def test_imports_inside_the_simulator_point_down():
-    offences = []
-    for path in sources("simulator"):
-        parts = path.relative_to(ROOT / "simulator").parts
-        if len(parts) == 1 or name_of(path) in (PROTOCOL_TABLE, DECLARED_TABLE, EVENT_REGISTRY):
-            continue  # world and the Python API are above all folders
-        if parts[0] == "protocols":
-            allowed = PROTOCOL_MAY_IMPORT
-        elif parts[0] in MAY_IMPORT_INSIDE_SIMULATOR:
-            allowed = MAY_IMPORT_INSIDE_SIMULATOR[parts[0]]
-        else:
-            offences.append(f"{name_of(path)}: add the folder to MAY_IMPORT_INSIDE_SIMULATOR")
-            continue
-        for line, module in imports_of(path):
-            names = module.split(".")
-            if names[0] != "simulator":
-                continue
-            own = parts[0] == "protocols" and (names[1:3] == list(parts[:2]) or module in PROTOCOL_TYPES)
-            if parts[0] == "scenarios":
-                own = own or f"{module.replace('.', '/')}.py" in (DECLARED_TABLE, DECLARATION)
-            if not own and (len(names) == 1 or names[1] not in allowed):
-                offences.append(f"{name_of(path)}:{line} imports {module}; allowed are {', '.join(allowed)}")
-    no_offences(offences)
-
-
-def test_declarations_of_protocols_import_no_engine():
-    offences = []
-    for path in sources("simulator"):
-        if DECLARATIONS.match(name_of(path)):
-            offences += [
-                f"{name_of(path)}:{line} imports {module}"
-                for line, module in deepest(imports_of(path))
-                if module.startswith("simulator.")
-                and not module.startswith(("simulator.scenarios.", *VOCABULARY_OF_TRACES))
-                and not DECLARATIONS.match(_file_of(module))
-            ]
-    no_offences(offences)
-
-
-def _file_of(module: str) -> str:
-    place = module.replace(".", "/")
-    return f"{place}/__init__.py" if (ROOT / place).is_dir() else f"{place}.py"
-
-
 def test_import_cycles_stay_within_a_folder_and_five_files():
     """Imports inside functions count."""
     offences = []
@@ -343,34 +217,6 @@ def deepest(found: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def _packages_of_named_modules(pairs: list[tuple[int, str]]) -> set[tuple[int, str]]:
     return {(line, name.rpartition(".")[0]) for line, name in pairs if _is_module(name)}
-
-
-@pytest.mark.parametrize("room", ["visualizer", "spark_reports", "labsite"])
-def test_the_simulator_is_imported_only_through_its_public_modules(room):
-    offences = []
-    for path in sources(room):
-        offences += [
-            f"{name_of(path)}:{line} imports {module}; the Python API is {', '.join(PYTHON_API)}"
-            for line, module in imports_of(path)
-            if module.split(".")[0] == "simulator"
-            and module not in PYTHON_API
-            and _is_module(module)
-            and module not in ("simulator.trace", "simulator.scenarios")
-        ]
-    no_offences(offences)
-
-
-@pytest.mark.parametrize("room", sorted(ELSEWHERE_NEVER))
-def test_top_level_packages_do_not_import_each_others_internals(room):
-    offences = []
-    for path in sources(room):
-        if name_of(path) not in WORKER_ONLY:
-            offences += [
-                f"{name_of(path)}:{line} imports {module}"
-                for line, module in imports_of(path)
-                if module.split(".")[0] in ELSEWHERE_NEVER[room]
-            ]
-    no_offences(offences)
 
 
 def test_labsite_imports_spark_reports_inside_functions_only():

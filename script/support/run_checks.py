@@ -19,6 +19,7 @@ from script.support.processes import Supervisor, say
 
 RUFF = str(ENVIRONMENT / "bin" / "ruff")
 MYPY = str(ENVIRONMENT / "bin" / "mypy")
+IMPORTS = str(ENVIRONMENT / "bin" / "lint-imports")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ CHECKS = (
     Check("ruff check", (RUFF, "check", "."), remedy=".venv/bin/ruff check --fix ."),
     Check("ruff format", (RUFF, "format", "--check", "."), remedy=".venv/bin/ruff format ."),
     Check("mypy", (MYPY,)),
+    Check("import-linter", (IMPORTS, "--no-cache", "--no-logo")),
     Check("eslint", (*page_tools.ESLINT, "static/js", "tests/js"), needs_page_tools=True),
     Check("tsc", (*page_tools.TSC, "--project", str(page_tools.FOLDER)), needs_page_tools=True),
 )
