@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from simulator.branch import RunFailed
 from simulator.counting import wilson_interval
-from simulator.instants import RunFailed
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.table import protocol_of
 from simulator.runs import Runs, Slices, finished

@@ -14,10 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from simulator import stepping, summary
-from simulator.branch import Branch, memory_bytes, put_by_hand
+from simulator.branch import (
+    SLICE_EVENTS,
+    Advancing,
+    Applying,
+    Branch,
+    CommandResult,
+    Seek,
+    Undo,
+    memory_bytes,
+    put_by_hand,
+)
 from simulator.checks.checks import Checks
 from simulator.counting import CountedRun
-from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
 from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.commands import normalise_command

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from simulator.branch import RunFailed
 from simulator.experiments.experiment import Experiment, Point, first_fault_us, moved_without_text
 from simulator.experiments.runs import batches, run_batch
-from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of
 from simulator.runs import SETTLING_US
 from simulator.scenarios.canonical import canonical_text

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simulator.branch import RunFailed
 from simulator.checks.check import Violation
 from simulator.checks.checks import Checks
 from simulator.experiments.experiment import (
@@ -24,7 +25,6 @@ from simulator.experiments.experiment import (
     moved_without_text,
     written_value,
 )
-from simulator.instants import RunFailed
 from simulator.protocols.table import protocol_of
 from simulator.runs import Runs, finished
 from simulator.scenarios.canonical import Variant

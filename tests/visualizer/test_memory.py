@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.instants import BRANCHES_MAX
+from simulator.branch import BRANCHES_MAX
 from simulator.trace.trace import BLOCK_ROWS
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
 from tests.visualizer.site import Site

@@ -1,24 +1,31 @@
 """A subscription in one cluster: its cursor, dispatcher, snapshot cache and cursor writes.
 
 Rules: an ack is registered here and may move the mark-delete. A moved mark-delete looks up a snapshot
-(`snapshot_lookup`), which may write an Update
+(`SnapshotLookup`), which may write an Update
 (`PersistentSubscription.processReplicatedSubscriptionSnapshot`, `acknowledgeMessage`). The cursor is
-persisted at the rate that `cursor_writer` allows.
+persisted at the rate that `CursorWriter` allows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from simulator.log.cursors import Border, Cursor
 from simulator.protocols.pulsar.ack_sync import AcknowledgementFilter, sender_for
 from simulator.protocols.pulsar.broker.dispatch import dispatcher_for
 from simulator.protocols.pulsar.markers.entries import Marker
-from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
+from simulator.protocols.pulsar.snapshots.rules import (
+    OLDEST_FIRST,
+    CachedSnapshot,
+    SnapshotCache,
+    SubscriptionSeen,
+    kept_by,
+)
 from simulator.protocols.pulsar.storage import retention
-from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
 from simulator.protocols.pulsar.storage.retention import Expired
+from simulator.scenarios.rule_files import ask
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.deliveries import Ack
     from simulator.protocols.pulsar.events import SubscriptionNames
     from simulator.protocols.pulsar.pulsar import Pulsar
+
 
 _SECOND_US = 1_000_000
 
@@ -347,3 +355,184 @@ def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
         if record >= 0:
             below.remove_range(record, record + topic.runtime.messages.batch[record])
     topic.owed_from[name] = below & topic.owed_from[name] if name in topic.owed_from else below
+
+
+_CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # ServiceConfiguration since #25044, and before
+
+
+class SnapshotLookup:
+    """The snapshots of one subscription.
+
+    `last_update_us` is when one was last used for an Update, `used` its positions in the other clusters.
+
+    Rules: the cache exists exactly while the subscription is replicated, and is memory only
+    (`PersistentSubscription`, `ReplicatedSubscriptionSnapshotCache`).
+    """
+
+    __slots__ = (
+        "cache",
+        "last_update_us",
+        "runtime",
+        "subscription",
+        "topic",
+        "used",
+    )
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.cache: SnapshotCache | None = None
+        self.last_update_us: int | None = None
+        self.used: tuple[tuple[str, int, int], ...] = ()
+        if subscription.replicated:
+            self.begin()
+
+    @property
+    def kept(self) -> list[CachedSnapshot]:
+        """The cached snapshots, in order."""
+        return [] if self.cache is None else self.cache.snapshots
+
+    def begin(self) -> None:
+        """Start the cache: the subscription is now replicated."""
+        rule = self.runtime.option("snapshotCacheRule")
+        size = self.topic.cluster.setting(
+            "replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic
+        )
+        self.cache = SnapshotCache(
+            rule,
+            size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE,
+            partial(kept_by, self.runtime.rule),
+        )
+
+    def end(self, cause: int) -> None:
+        """End the cache: the subscription is no longer replicated."""
+        self.drop("switched-off", cause)
+        self.cache = None
+
+    def drop(self, reason: str, cause: int) -> None:
+        """Drop all cached snapshots."""
+        if self.cache is not None:
+            for snapshot in self.cache.snapshots:
+                self._note_evicted(snapshot, reason, cause)
+            self.cache.snapshots = []
+
+    def read(self, marker: Marker, cause: int) -> None:
+        """Cache a snapshot marker that the dispatcher read, and look it up at once (#16651).
+
+        The option lookupOnSnapshotArrival switches the look-up off.
+        """
+        if self.cache is None:
+            return
+        assert marker.position is not None and marker.snapshot is not None, "a snapshot has both"
+        index = self.topic.log.index_of(*marker.position)
+        gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters, carried=marker.carried))
+        seq = self.runtime.rows.snapshot_cached(
+            cause, **self.subscription.names, snapshot=marker.snapshot, at=marker.position
+        )
+        for snapshot, reason in gone:
+            self._note_evicted(snapshot, reason, seq)
+        if self.runtime.option("lookupOnSnapshotArrival"):
+            self.look_up(seq, arrived=True)
+
+    def look_up(self, cause: int, arrived: bool = False) -> None:
+        """Write one Update for the newest snapshot at or below the mark-delete, if there is one.
+
+        A rule of one's own may leave it out, or write one without positions when a snapshot has arrived.
+        """
+        if self.cache is None or not self.topic.loaded:
+            return
+        snapshot, passed = self.cache.take_up_to(self.subscription.cursor.mark_delete)
+        for old in passed:
+            self._note_evicted(old, "passed", cause)
+        if snapshot is None and not arrived:
+            return
+        rule = self.runtime.rule
+        due = ask(rule, "update_due", SubscriptionSeen(self.subscription), snapshot)
+        used = cause
+        if snapshot is not None:
+            used = self.runtime.rows.snapshot_used(
+                cause,
+                **self.subscription.names,
+                snapshot=snapshot.snapshot,
+                at=self.topic.log.position(snapshot.index),
+            )
+        if not due:
+            return
+        if self.topic.controller is not None:  # without one the broker drops the snapshot, too
+            self.last_update_us = self.runtime.now_us
+            if snapshot is not None:
+                self.used = snapshot.clusters
+            self.topic.controller.write_update(self.subscription, snapshot, used)
+
+    def _note_evicted(self, snapshot: CachedSnapshot, reason: str, cause: int) -> None:
+        self.runtime.rows.snapshot_evicted(
+            cause, **self.subscription.names, snapshot=snapshot.snapshot, reason=reason
+        )
+
+
+class CursorWriter:
+    """Writes one subscription's cursor.
+
+    `ledger` is that of the cursor, -1 before its first write. `flush_due` is whether the timer runs.
+
+    Rules: writes are limited in rate, so a crash loses recent acks. A timer bounds how long the cursor
+    differs from its persisted state (`ManagedCursorImpl`, `managedLedgerDefaultMarkDeleteRateLimit`).
+    """
+
+    __slots__ = (
+        "flush_due",
+        "ledger",
+        "runtime",
+        "subscription",
+        "topic",
+    )
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.ledger = -1
+        self.flush_due = False
+
+    def write_if_due(self, cause: int) -> None:
+        """Write the cursor when the rate limit allows, else schedule a flush."""
+        cursor, now_us = self.subscription.cursor, self.runtime.now_us
+        if not cursor.dirty:
+            return
+        if now_us - cursor.last_persist_us >= self.topic.hot.persist_interval_us:
+            self.write(cause)
+        elif not self.flush_due:
+            self.flush_due = True
+            self.runtime.schedule(self.flush_us(now_us, cursor), self.topic.rank, self.flush)
+
+    def flush_us(self, now_us: int, cursor: Cursor) -> int:
+        """When a cursor in this state at this instant is written at the latest."""
+        seconds = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic)
+        return max(now_us, cursor.last_persist_us + seconds * _SECOND_US)
+
+    def write(self, cause: int) -> None:
+        """Persist the present state."""
+        topic, subscription, cursor = self.topic, self.subscription, self.subscription.cursor
+        if cursor.last_persist_us < 0:
+            self.ledger = topic.cluster.take_ledger()  # created at its first write
+        kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
+        cursor.persist(self.runtime.now_us, kept, topic.log)
+        subscription.border.persist()
+        self.runtime.rows.cursor_persisted(
+            cause,
+            **subscription.names,
+            at=subscription.border.position(cursor.mark_delete),
+            count=cursor.deleted_count,
+        )
+
+    def flush(self, _argument: None) -> None:
+        """Write the cursor at the timer."""
+        self.flush_due = False
+        subscription = self.subscription
+        if (
+            subscription.cursor.dirty
+            and self.topic.loaded
+            and self.topic.subscriptions.get(subscription.name) is subscription
+        ):
+            self.write(NULL)
