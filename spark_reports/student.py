@@ -1,7 +1,7 @@
 """Student's t distribution for whole degrees of freedom: cumulative probability and quantile.
 
 The finite series are exact (Abramowitz and Stegun, 26.7.3 and 26.7.4). numpy has no quantiles of t, and
-`docs/architecture.md` says why scipy is not installed for them.
+`docs/dependencies.md` says why scipy is not installed for them.
 """
 
 from __future__ import annotations

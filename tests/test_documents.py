@@ -56,10 +56,10 @@ def test_every_pinned_dependency_is_explained_and_nothing_else():
     pinned["plotly.js-basic-dist-min"] = re.search(r"v([\d.]+)", PLOTLY.read_text()[:200])[1]
     pinned["ace-builds"] = re.search(r'version="(\d+\.\d+\.\d+)"', (ACE / "ace.js").read_text())[1]
     pinned["gifenc"] = re.search(
-        r"`gifenc` ([\d.]+) publishes", (ROOT / "docs" / "architecture.md").read_text()
+        r"`gifenc` ([\d.]+) publishes", (ROOT / "docs" / "dependencies.md").read_text()
     )[1]
     rows = re.findall(
-        r"^\| `([@\w.\[\]/-]+)` \| ([\w.]+) \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
+        r"^\| `([@\w.\[\]/-]+)` \| ([\w.]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
     )
     assert dict(rows) == pinned
 
@@ -69,12 +69,12 @@ def test_every_pinned_dependency_is_explained_and_nothing_else():
 )
 def test_a_library_in_the_repository_is_the_one_of_the_package_that_is_named(library, licence):
     digest = hashlib.sha256(library.read_bytes()).hexdigest()
-    assert f"SHA-256 of `{library.name}`: `{digest}`" in (ROOT / "docs" / "architecture.md").read_text()
+    assert f"SHA-256 of `{library.name}`: `{digest}`" in (ROOT / "docs" / "dependencies.md").read_text()
     assert "MIT License" in library.with_name(licence).read_text()
 
 
 def test_the_editor_component_is_that_of_the_package_that_is_named():
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (ROOT / "docs" / "dependencies.md").read_text()
     files = sorted(ACE.glob("*.js"))
     assert len(files) == 4
     for path in files:

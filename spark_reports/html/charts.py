@@ -17,7 +17,7 @@ from markupsafe import Markup
 # --- how a page draws its Plotly charts: each figure as JSON in the page, and the scripts that draw them
 #
 # Rules: `plotly/` has the bundle of Plotly that reports contain and the site serves. It is the smallest one
-# with the kinds of charts that both draw (docs/architecture.md has its version).
+# with the kinds of charts that both draw (docs/dependencies.md has its version).
 
 
 DRAW = """

@@ -2,7 +2,7 @@
 
 Rules: quantiles are bounded by order statistics. The number of runs may be a real number, because runs that
 are alike count as fewer independent ones. The tails are incomplete beta functions, which continue the
-binomial sums to real numbers. numpy has none, and `docs/architecture.md` says why scipy is not installed for
+binomial sums to real numbers. numpy has none, and `docs/dependencies.md` says why scipy is not installed for
 them. `tests/oracle/binomial_sums.py` has the sums.
 """
 
