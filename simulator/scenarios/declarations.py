@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_type_hints
 
 from simulator.scenarios.limits import LARGEST_COUNT, LONGEST_MEAN_US, LONGEST_SETTING_US
 from simulator.scenarios.model import Scenario
@@ -35,15 +36,16 @@ class Check:
 
 # --- the types in which protocols declare the keys and sections of a scenario file
 #
-# Rules: `kind` names an entry of the table of kinds (`simulator.scenarios.reader.KINDS`). Defaults of
-# sections are in their models only. `attribute` is the field of the model when its name differs.
+# Rules: `kind` names an entry of the table of kinds (`simulator.scenarios.reader.KINDS`). The keys of a
+# section are declared by its model: `start_us: Annotated[int, Key("start", "duration", "…")] = 0`.
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key of a mapping.
 
-    `default` is for commands, as written in a file; sections take theirs from the model. `begin` is the
+    `default` is for commands, as written in a file; sections take theirs from the model, and `attribute`, the
+    model's field when its name differs, and `required`. `begin` is the
     initial value in a command's form; without it, a boolean's `default` when true, else nothing.
     """
 
@@ -75,12 +77,35 @@ class Section:
     noun: str
     model: type
     says: str
-    keys: tuple[Key, ...]
     most: int
     required: bool = False
     naming: str = "name"  # the kind of its names: name | namespace
     protocol: str = ""  # the protocol that has it; "" is all
     sites: bool = False
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys of an object."""
+        return keys_of(self.model)
+
+
+@cache
+def keys_of(model: type) -> tuple[Key, ...]:
+    """The keys of a mapping in a file, in the order of the model's fields, whose annotations declare them.
+
+    A key sets the field that it annotates, and is required if that has no default. A field may have two keys,
+    such as an interval that is also written as a rate, or none.
+    """
+    hints = get_type_hints(model, include_extras=True)
+    return tuple(
+        replace(key, attribute="" if key.name == one.name else one.name, required=_is_required(one))
+        for one in fields(model)
+        for key in getattr(hints[one.name], "__metadata__", ())
+    )
+
+
+def _is_required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
 
 
 def default_of(section_model: type, key: Key) -> Any:
@@ -258,33 +283,31 @@ class StrategyRules:
 # --- the keys for when a client publishes and how many messages, in any protocol
 
 
-PUBLISHING = (
-    Key("start", "duration", "instant of its first message", attribute="start_us"),
+Start = Annotated[int, Key("start", "duration", "instant of its first message")]
+Stop = Annotated[
+    int | None, Key("stop", "duration", "it publishes nothing from this instant on; without it never")
+]
+Every = Annotated[
+    int | None,
     Key(
-        "stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"
+        "every", "duration", "one message each; not together with `rate`", minimum=1, maximum=LONGEST_MEAN_US
     ),
-    Key(
-        "every",
-        "duration",
-        "one message each; not together with `rate`",
-        attribute="every_us",
-        minimum=1,
-        maximum=LONGEST_MEAN_US,
-    ),
-    Key(
-        "rate",
-        "rate",
-        "messages per second, instead of `every`",
-        attribute="every_us",
-        maximum=LONGEST_MEAN_US,
-    ),
+    Key("rate", "rate", "messages per second, instead of `every`", maximum=LONGEST_MEAN_US),
+]
+Arrivals = Annotated[
+    str,
     Key(
         "arrivals",
         "choice",
         "at regular instants, or as a Poisson process with `every` as mean",
         choices=("regular", "poisson"),
     ),
-    Key("at", "instants", "the very instants, instead of `start` and `every`", attribute="at_us"),
+]
+Instants = Annotated[
+    tuple[int, ...] | None, Key("at", "instants", "the very instants, instead of `start` and `every`")
+]
+Count = Annotated[
+    int | None,
     Key(
         "count",
         "integer",
@@ -292,5 +315,5 @@ PUBLISHING = (
         minimum=0,
         maximum=100_000_000,
     ),
-    Key("size", "size", "bytes of each message", attribute="size_bytes", maximum=5 * 2**20),
-)
+]
+SizeBytes = Annotated[int, Key("size", "size", "bytes of each message", maximum=5 * 2**20)]

@@ -2,8 +2,8 @@
 
 Rules: every duration is integer microseconds (`_us`), every size integer bytes, every rate an interval in
 microseconds. Mappings keep the order of the file; the engine sorts by name where order matters. The JSON
-Schema, the loader's checks and `docs/scenarios.md` come from `shape.py`, which has for each field its YAML
-key, its kind and one sentence. A test asserts that `shape.py` and these types cover each other.
+Schema, the loader's checks and `docs/scenarios.md` come from `shape.py` and, for the sections of a protocol,
+from the annotations of its models. A test asserts that `shape.py` and these types cover each other.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simulator.protocols.declaration import Declared
 from simulator.scenarios.declarations import Check, Command, Key, Section
@@ -19,10 +19,14 @@ class ServerSpec:
     """A server: it stores a message each `every_us`, `count` in all, and persists each n-th position."""
 
     name: str
-    every_us: int
-    count: int
-    persist_each: int = 1
-    restart_us: int = 1_000_000
+    every_us: Annotated[int, Key("every", "duration", "one message each", minimum=1)]
+    count: Annotated[int, Key("count", "integer", "number of messages", minimum=1)]
+    persist_each: Annotated[
+        int, Key("persistEach", "integer", "acks between two persisted positions", minimum=1)
+    ] = 1
+    restart_us: Annotated[int, Key("restart", "duration", "from a crash until it is back", minimum=1)] = (
+        1_000_000
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +43,6 @@ SERVERS = Section(
     "server",
     ServerSpec,
     "the servers, each with one log and one reader",
-    (
-        Key("every", "duration", "one message each", required=True, attribute="every_us", minimum=1),
-        Key("count", "integer", "number of messages", required=True, minimum=1),
-        Key(
-            "persistEach",
-            "integer",
-            "acks between two persisted positions",
-            attribute="persist_each",
-            minimum=1,
-        ),
-        Key("restart", "duration", "from a crash until it is back", attribute="restart_us", minimum=1),
-    ),
     most=4,
     required=True,
     protocol=NAME,

@@ -14,8 +14,7 @@ from simulator.checks.check import Check, all_broken, first_broken
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge, planned_arguments
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.scenario.model import NamespaceSpec
-from simulator.protocols.pulsar.scenario.policies import POLICIES
+from simulator.protocols.pulsar.scenario.model import POLICIES, NamespaceSpec
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
 from simulator.scenarios.settings import OPTIONS, SETTINGS

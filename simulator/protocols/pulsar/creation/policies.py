@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.scenario.model import NamespaceSpec, TopicSpec
-from simulator.protocols.pulsar.scenario.policies import POLICIES
+from simulator.protocols.pulsar.scenario.model import POLICIES, NamespaceSpec, TopicSpec
 from simulator.scenarios.model import Scenario
 
 if TYPE_CHECKING:

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from simulator.protocols.pulsar.scenario.policies import BacklogQuota
+from simulator.protocols.pulsar.scenario.policies import (
+    PARTITIONS_MOST,
+    SCHEMA_STRATEGIES,
+    SCHEMA_TYPES,
+    TOPIC_TYPES,
+    BacklogQuota,
+)
+from simulator.scenarios.declarations import (
+    Arrivals,
+    Count,
+    Every,
+    Instants,
+    Key,
+    SizeBytes,
+    Start,
+    Stop,
+    keys_of,
+)
+from simulator.scenarios.limits import LONGEST_US
 from simulator.scenarios.model import Distribution, Scenario, Selection
 
 # --- the name of the protocol in scenario files, and its families of scenarios
@@ -58,11 +76,27 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
     name: str
-    settings: dict[str, Any] = field(default_factory=dict)  # broker settings that differ from the scenario's
-    # number of the first ledger opened in this cluster; None: the engine chooses
-    first_ledger: int | None = None
-    # Pulsar's peer clusters: none of them may be with it in a replication list
-    peer_clusters: tuple[str, ...] | None = None
+    settings: Annotated[
+        dict[str, Any], Key("settings", "settings", "broker settings that differ from the scenario's")
+    ] = field(default_factory=dict)
+    first_ledger: Annotated[
+        int | None,
+        Key(
+            "firstLedger",
+            "integer",
+            "number of the first ledger opened here; without it the lab chooses",
+            minimum=0,
+            maximum=1_000_000_000,
+        ),
+    ] = None
+    peer_clusters: Annotated[
+        tuple[str, ...] | None,
+        Key(
+            "peerClusters",
+            "clusters",
+            "clusters that must not be in the same replication list of a namespace",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +108,94 @@ class NamespaceSpec:
     """
 
     name: str
-    clusters: tuple[str, ...] | None = None
-    replication_clusters: tuple[str, ...] | None = None  # None: only the cluster itself
-    allowed_clusters: tuple[str, ...] | None = None
-    allow_auto_topic_creation: bool | None = None
-    allow_auto_topic_creation_type: str | None = None  # partitioned | non-partitioned
-    default_num_partitions: int | None = None
-    schema_compatibility_strategy: str | None = None
-    is_allow_auto_update_schema: bool | None = None
-    is_allow_auto_update_schema_with_replicator: bool = True
-    schema_validation_enforced: bool | None = None
-    backlog_quotas: dict[str, BacklogQuota] | None = None  # by type
-    # of the system topic __change_events: 0 is a plain topic, None: it does not exist yet
-    change_events_partitions: int | None = None
-    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
+    clusters: Annotated[
+        tuple[str, ...] | None, Key("clusters", "clusters", "where it exists; without it everywhere")
+    ] = None
+    replication_clusters: Annotated[
+        tuple[str, ...] | None,
+        Key(
+            "replicationClusters",
+            "clusters",
+            "clusters that get what is published here; without it only itself",
+        ),
+    ] = None
+    allowed_clusters: Annotated[
+        tuple[str, ...] | None,
+        Key(
+            "allowedClusters", "clusters", "clusters where its topics may live without replication (PIP-321)"
+        ),
+    ] = None
+    allow_auto_topic_creation: Annotated[
+        bool | None,
+        Key("allowAutoTopicCreation", "boolean", "a client that connects to a missing topic creates it"),
+    ] = None
+    allow_auto_topic_creation_type: Annotated[
+        str | None, Key("allowAutoTopicCreationType", "choice", "what it creates", choices=TOPIC_TYPES)
+    ] = None
+    default_num_partitions: Annotated[
+        int | None,
+        Key(
+            "defaultNumPartitions",
+            "integer",
+            "with how many partitions, where that is partitioned",
+            minimum=0,
+            maximum=PARTITIONS_MOST,
+        ),
+    ] = None
+    schema_compatibility_strategy: Annotated[
+        str | None,
+        Key(
+            "schemaCompatibilityStrategy",
+            "choice",
+            "what a new schema must be to those before",
+            choices=SCHEMA_STRATEGIES,
+        ),
+    ] = None
+    is_allow_auto_update_schema: Annotated[
+        bool | None, Key("isAllowAutoUpdateSchema", "boolean", "clients may register schemas")
+    ] = None
+    is_allow_auto_update_schema_with_replicator: Annotated[
+        bool,
+        Key(
+            "isAllowAutoUpdateSchemaWithReplicator",
+            "boolean",
+            "replicators may, also where clients may not (PIP-433)",
+        ),
+    ] = True
+    schema_validation_enforced: Annotated[
+        bool | None,
+        Key(
+            "schemaValidationEnforced",
+            "boolean",
+            "producers without a schema are refused where the topic has one",
+        ),
+    ] = None
+    backlog_quotas: Annotated[
+        dict[str, BacklogQuota] | None,
+        Key(
+            "backlogQuotas",
+            "backlog-quotas",
+            "limits of each topic's backlog, by type; without one the broker's default",
+        ),
+    ] = None
+    change_events_partitions: Annotated[
+        int | None,
+        Key(
+            "changeEventsPartitions",
+            "integer",
+            "the system topic `__change_events` exists with so many partitions, 0 as a plain topic; without "
+            "it not yet",
+            minimum=0,
+            maximum=PARTITIONS_MOST,
+        ),
+    ] = None
+    overrides: Annotated[
+        dict[str, dict[str, Any]], Key("overrides", "policies-by-cluster", "what is different in one cluster")
+    ] = field(default_factory=dict)
+
+
+POLICIES = tuple(key for key in keys_of(NamespaceSpec) if key.name not in ("clusters", "overrides"))
+"""Policies of a namespace in one cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +206,16 @@ class SchemaSpec:
     """
 
     name: str
-    type: str
-    definition: str | None = None
+    type: Annotated[str, Key("type", "choice", "Pulsar's schema type", choices=SCHEMA_TYPES)]
+    definition: Annotated[
+        str | None,
+        Key(
+            "definition",
+            "avro",
+            "the Avro schema, for AVRO and JSON: {type: record, name: Order, fields: [{name: id, type: "
+            "long}]}",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +228,31 @@ class BrokerSpec:
     """
 
     name: str
-    cluster: str
-    topics: tuple[str, ...] = ()
-    dispatch_us: int = 0
-    bandwidth_bytes_per_s: int | None = None
-    connect_us: int = 0
+    cluster: Annotated[str, Key("cluster", "cluster", "where it is")]
+    topics: Annotated[
+        tuple[str, ...],
+        Key(
+            "topics",
+            "topics-or-partitions",
+            "topics that it serves at the start; the others go, in order of their names, to the broker "
+            "of their cluster with the fewest topics, the first by name among equals",
+        ),
+    ] = ()
+    dispatch_us: Annotated[
+        int,
+        Key(
+            "dispatchTime",
+            "duration",
+            "its time for each entry that it hands to one consumer, one after another",
+        ),
+    ] = 0
+    bandwidth_bytes_per_s: Annotated[
+        int | None,
+        Key("bandwidth", "bandwidth", "bytes a second going out to consumers; without it unlimited"),
+    ] = None
+    connect_us: Annotated[
+        int, Key("connectTime", "duration", "its time for each consumer that subscribes, one after another")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +267,58 @@ class TopicSpec:
     """
 
     name: str
-    clusters: tuple[str, ...]
-    partitions: int = 0
-    replication: tuple[tuple[str, str], ...] | None = None  # YAML `replication: [a -> b, b <-> c]`
-    # topic policies under broker setting names (ttl, retention)
-    settings: dict[str, Any] = field(default_factory=dict)
-    namespace: str = "public/default"
-    exists: tuple[tuple[str, int], ...] | None = None
-    shadow_of: str | None = None  # the topic whose ledgers it reads: a shadow topic (PIP-180)
-    # a shadow's: whether its source's list of shadow topics has it at the start; None: it does
-    shadow_replication: bool | None = None
+    clusters: Annotated[tuple[str, ...], Key("clusters", "clusters", "the replication list")]
+    partitions: Annotated[
+        int,
+        Key(
+            "partitions",
+            "integer",
+            "number of partitions; 0 is a plain topic",
+            minimum=0,
+            maximum=PARTITIONS_MOST,
+        ),
+    ] = 0
+    replication: Annotated[
+        tuple[tuple[str, str], ...] | None,
+        Key(
+            "replication",
+            "pairs",
+            "the pairs that replicate, such as [a -> b]; without it all of them, both ways",
+        ),
+    ] = None
+    settings: Annotated[
+        dict[str, Any],
+        Key("settings", "settings", "topic policies under broker setting names (time to live, retention…)"),
+    ] = field(default_factory=dict)
+    namespace: Annotated[
+        str, Key("namespace", "namespace", "tenant/namespace that holds it, such as acme/orders")
+    ] = "public/default"
+    exists: Annotated[
+        tuple[tuple[str, int], ...] | None,
+        Key(
+            "exists",
+            "partitions-by-cluster",
+            "where it is when the run begins, with how many partitions: {a: 2, b: 0}, 0 is a plain "
+            "topic, {} is nowhere; without it in all its clusters",
+        ),
+    ] = None
+    shadow_of: Annotated[
+        str | None,
+        Key(
+            "shadowOf",
+            "topic",
+            "makes it a shadow topic of that topic: other subscriptions on the same ledgers, in one "
+            "cluster of the source's",
+        ),
+    ] = None
+    shadow_replication: Annotated[
+        bool | None,
+        Key(
+            "shadowReplication",
+            "boolean",
+            "a shadow's: its source's list of shadow topics names it when the run begins (without it: yes)",
+        ),
+    ] = None
 
     @property
     def tenant(self) -> str:
@@ -162,10 +340,24 @@ class RoleSpec:
     """
 
     name: str
-    superuser: bool = False
-    produce: tuple[str, ...] = ()
-    consume: tuple[str, ...] = ()
-    shadow_topic_policy: tuple[str, ...] = ()
+    superuser: Annotated[bool, Key("superuser", "boolean", "may do everything")] = False
+    produce: Annotated[tuple[str, ...], Key("produce", "topics", "topics to which it may produce")] = ()
+    consume: Annotated[
+        tuple[str, ...],
+        Key(
+            "consume",
+            "topics",
+            "topics from which it may consume; a topic and its shadows are different topics",
+        ),
+    ] = ()
+    shadow_topic_policy: Annotated[
+        tuple[str, ...],
+        Key(
+            "shadowTopicPolicy",
+            "topics",
+            "topics whose list of shadow topics it may set: WRITE on the policy SHADOW_TOPIC",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +368,10 @@ class TenantSpec:
     """
 
     name: str
-    cluster: str
-    roles: tuple[str, ...] = ()
+    cluster: Annotated[
+        str, Key("cluster", "cluster", "the physical cluster of the tenant when the run begins")
+    ]
+    roles: Annotated[tuple[str, ...], Key("roles", "names", "roles with permissions on its namespaces")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +397,7 @@ class PulsarScenario(Scenario):
 
 
 SHORTEST_REDELIVERY_DELAY_US = 100_000
+_LONGEST_MS = LONGEST_US // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,43 +411,111 @@ class ProducerSpec:
     """
 
     name: str
-    topic: str
-    cluster: str | None = None
-    start_us: int = 0
-    stop_us: int | None = None
-    every_us: int | None = None
-    arrivals: str = "regular"  # regular | poisson
-    at_us: tuple[int, ...] | None = None
-    count: int | None = None
-    size_bytes: int = 1000
-    keys: int | None = None  # number of keys, used in turn; None is no key
-    batch: int = 1
-    send_timeout_us: int = 30_000_000
-    replicate_to: tuple[str, ...] | None = None
-    delay: Selection | None = None
-    paused: bool = False
-    schema: str | None = None
-    role: str | None = None
+    topic: Annotated[str, Key("topic", "topic", "where it publishes")]
+    cluster: Annotated[
+        str | None,
+        Key("cluster", "cluster", "cluster that it connects to; default: what the LookupService returns"),
+    ] = None
+    start_us: Start = 0
+    stop_us: Stop = None
+    every_us: Every = None
+    arrivals: Arrivals = "regular"
+    at_us: Instants = None
+    count: Count = None
+    size_bytes: SizeBytes = 1000
+    keys: Annotated[
+        int | None,
+        Key(
+            "keys",
+            "integer",
+            "number of keys, taken in turn; without it messages have no key",
+            minimum=1,
+            maximum=1_000_000,
+        ),
+    ] = None
+    batch: Annotated[
+        int, Key("batch", "integer", "messages that travel in one entry", minimum=1, maximum=1000)
+    ] = 1
+    send_timeout_us: Annotated[
+        int, Key("sendTimeout", "duration", "after which it gives a message up; 0s is never")
+    ] = 30_000_000
+    replicate_to: Annotated[
+        tuple[str, ...] | None,
+        Key("replicateTo", "clusters", "clusters that get its messages; [] is none, without it everyone"),
+    ] = None
+    delay: Annotated[
+        Selection | None, Key("delay", "delay", "delayed delivery: which messages, and for how long")
+    ] = None
+    paused: Annotated[bool, Key("paused", "boolean", "begins paused")] = False
+    schema: Annotated[str | None, Key("schema", "schema", "schema of its messages; without it bytes")] = None
+    role: Annotated[
+        str | None, Key("role", "role", "role that it connects with, where the scenario has roles")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSpec:
     name: str
-    topic: str
-    type: str = "Exclusive"  # Exclusive | Failover | Shared | Key_Shared
-    replicate_subscription_state: bool = False
-    initial_position: str = "Latest"  # Latest | Earliest
-    acknowledgement_sync: str = "none"  # none | once (on command) | periodic
-    ack_sync_period_us: int = 1_000_000
+    topic: Annotated[str, Key("topic", "topic", "what it subscribes to")]
+    type: Annotated[
+        str,
+        Key("type", "choice", "subscription type", choices=("Exclusive", "Failover", "Shared", "Key_Shared")),
+    ] = "Exclusive"
+    replicate_subscription_state: Annotated[
+        bool, Key("replicateSubscriptionState", "boolean", "its consumers ask for a replicated subscription")
+    ] = False
+    initial_position: Annotated[
+        str,
+        Key(
+            "initialPosition",
+            "choice",
+            "where its consumers begin when it does not exist yet",
+            choices=("Latest", "Earliest"),
+        ),
+    ] = "Latest"
+    acknowledgement_sync: Annotated[
+        str,
+        Key(
+            "acknowledgementSync",
+            "choice",
+            "whether clusters tell each other what is acknowledged, message by message: never, on "
+            "command, or again and again",
+            choices=("none", "once", "periodic"),
+        ),
+    ] = "none"
+    ack_sync_period_us: Annotated[
+        int, Key("ackSyncPeriod", "duration", "time between two such messages, when periodic", minimum=1000)
+    ] = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class RedeliveryBackoff:
     """MultiplierRedeliveryBackoff of the Java client: delays that grow with a message's redelivery count."""
 
-    min_delay_ms: int = 10_000
-    max_delay_ms: int = 600_000
-    multiplier_millionths: int = 2_000_000
+    min_delay_ms: Annotated[
+        int,
+        Key(
+            "minDelayMs",
+            "integer",
+            "delay of a first delivery, in milliseconds; without it 10000",
+            minimum=0,
+            maximum=_LONGEST_MS,
+        ),
+    ] = 10_000
+    max_delay_ms: Annotated[
+        int,
+        Key(
+            "maxDelayMs",
+            "integer",
+            "longest delay, in milliseconds; without it 600000",
+            minimum=0,
+            maximum=_LONGEST_MS,
+        ),
+    ] = 600_000
+    multiplier_millionths: Annotated[
+        int,
+        Key("multiplier", "decimal", "factor of each redelivery, above 1; without it 2", minimum=1_000_001),
+    ] = 2_000_000
 
     def next_us(self, redelivery_count: int) -> int:
         """The delay of a message with this redelivery count, in whole milliseconds."""
@@ -275,25 +538,109 @@ class ConsumerSpec:
     """
 
     name: str
-    subscription: str
-    cluster: str | None = None
-    start_us: int = 0
-    stop_us: int | None = None
-    receiver_queue_size: int = 1000
-    processing: Distribution = Distribution()
-    acknowledge: str = "individual"
-    acknowledgment_group_time_us: int = 100_000
-    acknowledgment_group_phase_us: int | None = None
-    negative_ack_redelivery_delay_us: int = 60_000_000
-    negative_ack_redelivery_backoff: RedeliveryBackoff | None = None
-    negative_ack_precision_bits: int = 8
-    ack_timeout_us: int = 0
-    hold: Selection | None = None
-    negative_acknowledge: Selection | None = None
-    batch_index_acknowledgment: bool = True
-    paused: bool = False
-    schema: str | None = None
-    role: str | None = None
+    subscription: Annotated[str, Key("subscription", "subscription", "which subscription it consumes")]
+    cluster: Annotated[
+        str | None,
+        Key("cluster", "cluster", "cluster that it connects to; default: what the LookupService returns"),
+    ] = None
+    start_us: Annotated[int, Key("start", "duration", "instant at which it subscribes")] = 0
+    stop_us: Annotated[
+        int | None,
+        Key(
+            "stop",
+            "duration",
+            "instant at which it closes, once done with the message at work; what it holds goes back; "
+            "without it never",
+        ),
+    ] = None
+    receiver_queue_size: Annotated[
+        int,
+        Key(
+            "receiverQueueSize",
+            "integer",
+            "messages it lets the broker push ahead; 0 is none: one message is fetched at a time, "
+            "partitions are refused, and a batch closes it",
+            minimum=0,
+            maximum=1_000_000,
+        ),
+    ] = 1000
+    processing: Annotated[
+        Distribution,
+        Key("processing", "distribution", "from delivery to acknowledgement; one message at a time"),
+    ] = Distribution()
+    acknowledge: Annotated[
+        str,
+        Key("acknowledge", "choice", "how it acknowledges", choices=("individual", "cumulative", "never")),
+    ] = "individual"
+    acknowledgment_group_time_us: Annotated[
+        int, Key("acknowledgmentGroupTime", "duration", "acks are sent together after this; 0s is at once")
+    ] = 100_000
+    acknowledgment_group_phase_us: Annotated[
+        int | None,
+        Key(
+            "acknowledgmentGroupPhase",
+            "duration",
+            "an instant at which its first process sends a group; the others are a whole number of "
+            "periods before and after it; without it the option ackGroupPhase decides",
+        ),
+    ] = None
+    negative_ack_redelivery_delay_us: Annotated[
+        int,
+        Key(
+            "negativeAckRedeliveryDelay",
+            "duration",
+            "from a negative ack to the request for redelivery, 100ms at least",
+        ),
+    ] = 60_000_000
+    negative_ack_redelivery_backoff: Annotated[
+        RedeliveryBackoff | None,
+        Key(
+            "negativeAckRedeliveryBackoff",
+            "redelivery-backoff",
+            "delays that grow with the redelivery count of a message, instead of negativeAckRedeliveryDelay",
+        ),
+    ] = None
+    negative_ack_precision_bits: Annotated[
+        int,
+        Key(
+            "negativeAckPrecisionBitCnt",
+            "integer",
+            "bits that the due time of a negative ack loses, in milliseconds: 8 is up to 255 ms early, "
+            "but a delay after the first pending one at the earliest",
+            minimum=0,
+            maximum=32,
+        ),
+    ] = 8
+    ack_timeout_us: Annotated[
+        int,
+        Key("ackTimeout", "duration", "an unacknowledged message is asked for again after this; 0s is off"),
+    ] = 0
+    hold: Annotated[
+        Selection | None,
+        Key(
+            "hold",
+            "hold",
+            "messages that it keeps unacknowledged, and for how long; without `for` until released",
+        ),
+    ] = None
+    negative_acknowledge: Annotated[
+        Selection | None,
+        Key(
+            "negativeAcknowledge",
+            "nack",
+            "messages that it acknowledges negatively on their first deliveries",
+        ),
+    ] = None
+    batch_index_acknowledgment: Annotated[
+        bool, Key("batchIndexAcknowledgment", "boolean", "acks of single messages of a batch are sent")
+    ] = True
+    paused: Annotated[bool, Key("paused", "boolean", "begins paused: connected, but takes nothing")] = False
+    schema: Annotated[str | None, Key("schema", "schema", "schema that it reads with; without it bytes")] = (
+        None
+    )
+    role: Annotated[
+        str | None, Key("role", "role", "role that it connects with, where the scenario has roles")
+    ] = None
 
     def redelivery_delay_us(self, redelivery_count: int) -> int:
         """Time from a negative ack to when the message is due.
@@ -319,9 +666,15 @@ class AudienceSpec:
     """
 
     name: str
-    topic: str
-    cluster: str
-    subscriptions: int
-    initial_position: str = "Latest"  # Latest | Earliest
-    start_us: int = 0
-    stop_us: int | None = None
+    topic: Annotated[str, Key("topic", "topic", "what they subscribe to")]
+    cluster: Annotated[str, Key("cluster", "cluster", "where they are connected")]
+    subscriptions: Annotated[
+        int, Key("subscriptions", "integer", "how many they are", minimum=1, maximum=200_000)
+    ]
+    initial_position: Annotated[
+        str, Key("initialPosition", "choice", "where each begins", choices=("Latest", "Earliest"))
+    ] = "Latest"
+    start_us: Annotated[int, Key("start", "duration", "instant at which they all ask to connect")] = 0
+    stop_us: Annotated[
+        int | None, Key("stop", "duration", "instant at which they all close; without it never")
+    ] = None
