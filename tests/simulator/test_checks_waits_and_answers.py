@@ -233,13 +233,13 @@ def test_repeated_lookups_break_nothing(text):
         (backoff, "FIRST_US", 200_000),
         (backoff, "FIRST_US", 50_000),
         (backoff, "MAX_US", 100_000),
-        (lookup.Brokers, "again", lambda self, _argument: None),
+        (lookup.Brokers, "retry", lambda self, _argument: None),
         (Consumer, "_retry_later", lambda consumer: None),
     ],
 )
 def test_lookups_repeated_out_of_time_are_detected(place, name, rule, monkeypatch):
     text = REFUSED.replace("every: 10ms, stop: 7s", "every: 10ms")
-    if name in ("again", "_retry_later"):  # the first wait is kept, otherwise no client would retry at all
+    if name in ("retry", "_retry_later"):  # the first wait is kept, otherwise no client would retry at all
         original, calls = getattr(place, name), {}
         monkeypatch.setattr(
             place,

@@ -96,8 +96,8 @@ def test_queries_on_a_kept_frame_of_up_to_the_given_rows_get_these_settings_too(
 def test_rows_near_a_frame_are_those_within_its_spans_and_all_of_a_short_trace(
     counting: Any, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps.spans, "spans_of", lambda frame, name: [(5, 9), (40, 40)])
-    monkeypatch.setattr(steps.spans, "within", lambda name, found: (name, found))
+    monkeypatch.setattr(steps.transforms, "spans_of", lambda frame, name: [(5, 9), (40, 40)])
+    monkeypatch.setattr(steps.transforms, "within", lambda name, found: (name, found))
     rows = SimpleNamespace(filter=lambda condition: ("filtered", condition))
     assert counting.near(rows, Frame(1), "seq") == ("filtered", ("seq", [(5, 9), (40, 40)]))
     settings[tuning.ONE_TASK] = "true"

@@ -13,7 +13,7 @@ import pytest
 
 from simulator import World
 from tests.emqx.group_runs import SECOND
-from visualizer.live.frames import KEPT, latest
+from visualizer.questions.rows import LATEST_ROWS, latest
 
 STREAM = "1/1/meters/heat"
 
@@ -48,7 +48,7 @@ def test_the_last_transitions_of_each_machine_agree_with_the_trace(world):
         "leader.elected": lambda row: True,
     }
     for name, about in moves.items():
-        last = [row["seq"] for row in whole if row["type"] == name and about(row)][-KEPT:]
+        last = [row["seq"] for row in whole if row["type"] == name and about(row)][-LATEST_ROWS:]
         assert last and last == [row["seq"] for row in of_type(answer, name) if about(row)][-len(last) :], (
             name
         )
