@@ -11,7 +11,6 @@ is ended, and the worker with its JVM.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import signal
@@ -29,6 +28,7 @@ from simulator import ScenarioError
 from spark_reports.progress import Cancelled
 from spark_reports.session import JavaMissing, MasterUnreachable
 from visualizer.labs.saving import is_trouble
+from visualizer.tasks.files import NO_ROOM
 from visualizer.tasks.models import Experiment, QueuedTask, TaskState, others_wait
 
 log = logging.getLogger("labsite.tasks")
@@ -337,10 +337,6 @@ class StopsWith:
 
 
 # --- how a task of the worker ends when Spark fails: columns of its row, end of session and worker
-
-
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Numbers of errors that mean that the disk is full."""
 
 
 def failed(error: str, hint: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from visualizer.fidelity import views as fidelity
 from visualizer.pages import gallery, glossary, page_scripts, views
 from visualizer.pages import my_labs as mine
 from visualizer.presenting import views as presenting
-from visualizer.questions import questions
+from visualizer.questions import answers
 from visualizer.setups import views as setups
 from visualizer.sharing import views as sharing
 
@@ -74,5 +74,5 @@ urlpatterns = [
     path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
     path("labs/<slug:lab_id>/commands/", api.give_command, name="api-command"),
     path("labs/<slug:lab_id>/seek/", api.seek, name="api-seek"),
-    *questions.PATHS,
+    *answers.PATHS,
 ]

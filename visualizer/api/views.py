@@ -18,7 +18,7 @@ from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused, checked
 from visualizer.pages.gallery import paragraphs
 from visualizer.pages.my_labs import owned_lab, posted
-from visualizer.questions.questions import NO_STORE
+from visualizer.questions.answers import NO_STORE
 
 ANSWER_S = 30
 """How long a request waits for the lab, which may have to run to the instant first."""

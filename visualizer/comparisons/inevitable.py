@@ -22,9 +22,9 @@ from visualizer.comparisons.compared import rerun_name
 from visualizer.comparisons.views import run_of
 from visualizer.labs.background import INEVITABLE, Study
 from visualizer.labs.hub import current_hub
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import Refused
-from visualizer.questions.questions import answers, json_answer, refusal, whole_number
+from visualizer.questions.answers import answers, json_answer, refusal, whole_number
 
 PERCENT = 10_000
 """Millionths of a percent, in which the address gives the spread."""
@@ -52,9 +52,8 @@ async def curve(request: HttpRequest, lab_id: str) -> HttpResponse:
 @require_POST
 async def cancel(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Cancel the re-runs that the same query began: {"cancelled": whether any were running}."""
-    if not may_post(request):
-        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
+        require_own_origin(request)
         cancelled = current_hub().background.cancel(INEVITABLE, key_of((await _asked(request, lab_id))[1]))
     except Refused as refused:
         return refusal(refused)

@@ -33,7 +33,7 @@ from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scena
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
-from visualizer.questions.questions import answers, json_answer, refusal, whole_number
+from visualizer.questions.answers import answers, json_answer, refusal, whole_number
 
 
 @require_safe

@@ -25,12 +25,12 @@ from simulator.scenarios.editing import scenario_schema
 from visualizer.editor.starts import FIRST, start_of, starts
 from visualizer.labs.clients import Bound, client
 from visualizer.labs.definitions import YAML_LIMIT
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import Refused, json_object
 from visualizer.pages.pictures import OUTCOME, ROWS
 from visualizer.pages.scenario_reading import let_text_go_first, read_soon, run_soon
-from visualizer.pages.views import foreign_origin, problems_of
-from visualizer.questions.questions import NO_STORE, answers, refusal
+from visualizer.pages.views import problems_of
+from visualizer.questions.answers import NO_STORE, answers, refusal
 
 CHECKS_PER_MINUTE = 1_200
 """Checks of one address in a minute: a class of 60 in one building, each every three seconds."""
@@ -145,9 +145,8 @@ def schema(request: HttpRequest) -> HttpResponse:
 @require_POST
 async def check(request: HttpRequest) -> HttpResponse:
     """Check a text: {yaml} → {problems, count, scenario}, where scenario is null when there are problems."""
-    if not may_post(request):
-        return foreign_origin()
     try:
+        require_own_origin(request)
         found = await read_soon(load_scenario_text, _text_of(request, ALLOWANCE))
     except ScenarioError as error:
         answer = {"problems": problems_of(error)["problems"], "count": error.count, "scenario": None}
@@ -165,9 +164,8 @@ async def outcome(request: HttpRequest) -> HttpResponse:
 
     `unavailable` says why there are none. A text with problems is answered with status 400 and all of them.
     """
-    if not may_post(request):
-        return foreign_origin()
     try:
+        require_own_origin(request)
         scenario = await read_soon(load_scenario_text, _text_of(request, OUTCOME_ALLOWANCE))
         answer = await run_soon(_outcome, scenario)
     except ScenarioError as error:

@@ -21,6 +21,7 @@ from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
 from visualizer.live.viewers import CLOSED_SILENT, Delivery, Viewer
+from visualizer.live.wire import Refused
 
 # --- checks which origins may open a socket or post: pages of this site
 #
@@ -56,10 +57,11 @@ def is_own_origin(origin: str, host: str) -> bool:
     )
 
 
-def may_post(request: HttpRequest) -> bool:
-    """Whether a POST comes from a page of this site or from no page at all."""
+def require_own_origin(request: HttpRequest) -> None:
+    """Raise Refused unless a POST comes from a page of this site or from no page at all."""
     origin = request.headers.get("Origin")
-    return origin is None or is_own_origin(origin, request.get_host())
+    if origin is not None and not is_own_origin(origin, request.get_host()):
+        raise Refused("foreign-origin", "This page belongs to another site.", "Use this site's own pages.")
 
 
 class SameOriginSockets:

@@ -18,7 +18,7 @@ from simulator import FAMILY_MECHANISMS, recordings, scenario_names
 from visualizer.labs.definitions import builtin_scenario, builtin_scenarios
 from visualizer.live.wire import Refused
 from visualizer.pages.pictures import known_pictures, outcome_of, picture_of
-from visualizer.questions.questions import refusal
+from visualizer.questions.answers import refusal
 
 FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
 """The scenarios recommended first; the others follow by title."""

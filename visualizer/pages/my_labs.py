@@ -21,10 +21,10 @@ from django.views.decorators.http import require_POST
 from visualizer.labs.definitions import copy_of
 from visualizer.labs.hub import current_hub
 from visualizer.labs.jobs import FARTHEST_FACTOR, FARTHEST_US
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
-from visualizer.questions.questions import NO_STORE, refusal
+from visualizer.questions.answers import NO_STORE, refusal
 
 # --- the decorator of POSTs about a lab, and the check of its owner's token
 #
@@ -45,16 +45,8 @@ def posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpRespons
         @require_POST
         @wraps(view)
         async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
-            if not may_post(request):
-                return JsonResponse(
-                    {
-                        "code": "foreign-origin",
-                        "error": "This page belongs to another site.",
-                        "hint": "Do it from the lab's own pages.",
-                    },
-                    status=403,
-                )
             try:
+                require_own_origin(request)
                 return await view(json_object(request.body, example), **arguments)
             except Refused as refused:
                 return refusal(refused)

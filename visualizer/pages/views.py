@@ -21,13 +21,13 @@ from simulator import ScenarioError
 from visualizer.comparisons.compared import RERUN, run_named
 from visualizer.labs.definitions import NewLab, copy_of, new_lab, read_scenario, run_again, variant_of
 from visualizer.labs.hub import current_hub
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import LATEST_US, Refused, json_object, problems_counted
 from visualizer.models import Lab
 from visualizer.pages.my_labs import LABS_REQUESTED_MAX
 from visualizer.pages.scenario_reading import problem_of
+from visualizer.questions.answers import refusal
 from visualizer.questions.question import number_in
-from visualizer.questions.questions import refusal
 
 
 @csrf_exempt  # no cookie is used here; the origin is checked instead
@@ -49,9 +49,8 @@ def create_lab(request: HttpRequest) -> HttpResponse:
 
     A text with errors is answered with status 400 and every problem.
     """
-    if not may_post(request):
-        return foreign_origin()
     try:
+        require_own_origin(request)
         made = new_lab(_given(request))
     except Refused as refused:
         return refusal(refused)
@@ -74,18 +73,6 @@ def _given(request: HttpRequest) -> dict[str, Any]:
         seed = request.POST.get("seed", "")
         return {**given, "seed": number_in(seed, "seed")} if seed.isascii() and seed.isdigit() else given
     return json_object(request.body, '{"scenario": "two-regions"}')
-
-
-def foreign_origin() -> HttpResponse:
-    """The answer to a POST from a page of another site."""
-    return JsonResponse(
-        {
-            "code": "foreign-origin",
-            "error": "This page belongs to another site.",
-            "hint": "Open the lab from its own gallery.",
-        },
-        status=403,
-    )
 
 
 def problems_of(error: ScenarioError) -> dict[str, Any]:
@@ -146,9 +133,9 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         return _no_such_lab(request)
-    if request.method == "POST" and not may_post(request):
-        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
+        if request.method == "POST":
+            require_own_origin(request)
         at_us = instant_of(request.GET.get("at_us", "0"))
         if request.method != "POST":
             return render(
@@ -165,9 +152,8 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
 @require_POST
 async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Make a lab with one change, or a re-run, at an instant: {key, at_us} of a plain form → its page."""
-    if not may_post(request):
-        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
+        require_own_origin(request)
         at_us, key = instant_of(request.POST.get("at_us", "0")), request.POST.get("key", "")
         rerun = key.startswith(RERUN)
         inputs = json.loads(await current_hub().ask(lab_id, "branches" if rerun else "inputs"))

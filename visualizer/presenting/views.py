@@ -28,7 +28,7 @@ from visualizer.live.wire import Refused
 from visualizer.models import Lab, Presentation
 from visualizer.pages.my_labs import owned_lab, posted
 from visualizer.presenting.codes import CODE_LENGTH, code_of, new_code, spoken, wrong_codes
-from visualizer.questions.questions import NO_STORE, status_of
+from visualizer.questions.answers import NO_STORE, status_of
 
 # --- opens, finds and closes presentations in the database, which every server process reads
 

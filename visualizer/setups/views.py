@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from simulator.set_ups import FORMS, NAMES, form_of, grouped
 from visualizer.live.wire import Refused, json_object
-from visualizer.questions.questions import NO_STORE, refusal
+from visualizer.questions.answers import NO_STORE, refusal
 from visualizer.setups.question import RUNS, ask, question_of, size_of
 from visualizer.setups.reading import described, read_form, read_text, values_from
 from visualizer.tasks.requests import posts

@@ -22,12 +22,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.headless import trace_files
 from visualizer.labs.hub import current_hub
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
-from visualizer.pages.views import foreign_origin, problems_of
+from visualizer.pages.views import problems_of
+from visualizer.questions.answers import answers, json_answer, refusal
 from visualizer.questions.question import ROWS_LIMIT
-from visualizer.questions.questions import answers, json_answer, refusal
 from visualizer.sharing.run_document import document_of, lab_of
 
 TRACE_ROWS_MAX = 1_000_000
@@ -40,9 +40,8 @@ async def shared_run(request: HttpRequest) -> HttpResponse:
     """GET: the page that opens the run of its fragment. POST: a run's document → 201 {id, token, url}."""
     if request.method != "POST":
         return render(request, "visualizer/run.html", {"engine_version": ENGINE_VERSION})
-    if not may_post(request):
-        return foreign_origin()
     try:
+        require_own_origin(request)
         given = json_object(request.body, '{"format": 1, "scenario": "two-regions", "commands": []}')
         made = await sync_to_async(lab_of)(given)
     except Refused as refused:

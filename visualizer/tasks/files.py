@@ -7,6 +7,7 @@ security policy of its own: it contains its scripts and styles, and may load not
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ PAGE_POLICY = (
     "allow-modals allow-downloads"
 )
 
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of errors that mean that the disk is full."""
 
 PART_BYTES = 1 << 18
 """Bytes of a file that are read, and held, at once."""

@@ -42,6 +42,9 @@ SILENT_FOR_S = 15
 UNTAKEN_FOR_S = 20
 """Seconds in the queue after which a task's page names the worker that should take it."""
 
+ENGINE_UNTAKEN_FOR_S = 4
+"""The same for a task that needs no Spark: its worker takes one four times a second."""
+
 
 class TaskState(models.TextChoices):
     """The states of a task."""
@@ -52,9 +55,6 @@ class TaskState(models.TextChoices):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
-
-ENGINE_UNTAKEN_FOR_S = 4
-"""The same for a task that needs no Spark: its worker takes one four times a second."""
 
 WAITING = (TaskState.QUEUED, TaskState.RUNNING)
 OVER = (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)

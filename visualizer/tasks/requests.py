@@ -8,7 +8,6 @@ one ends with its worker's last sign of life.
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -28,11 +27,12 @@ from visualizer.labs.background import CHANGED
 from visualizer.labs.clients import client_key
 from visualizer.labs.definitions import read_scenario
 from visualizer.labs.hub import current_hub
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import LATEST_US, Refused, json_object
 from visualizer.models import Lab, hash_of, new_token
-from visualizer.questions.questions import refusal
+from visualizer.questions.answers import refusal
 from visualizer.questions.stories import what_if_key
+from visualizer.tasks.files import NO_ROOM
 from visualizer.tasks.models import (
     ENGINE_UNTAKEN_FOR_S,
     SPARK_QUEUE,
@@ -65,7 +65,7 @@ def posts(example: str) -> Callable[[View], View]:
         @wraps(view)
         def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
             try:
-                check_origin(request)
+                require_own_origin(request)
                 return view(request, _given(request, example), **arguments)
             except Refused as refused:
                 return refusal(refused)
@@ -73,12 +73,6 @@ def posts(example: str) -> Callable[[View], View]:
         return posting
 
     return wrapped
-
-
-def check_origin(request: HttpRequest) -> None:
-    """Raise Refused for a POST of another site's page."""
-    if not may_post(request):
-        raise Refused("foreign-origin", "This page belongs to another site.", "Use this site's own pages.")
 
 
 def _given(request: HttpRequest, example: str) -> dict[str, Any]:
@@ -408,7 +402,7 @@ def new_audit(
         row.save(force_insert=True)
     except OSError as error:
         row.remove_files()
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno not in NO_ROOM:
             raise
         raise Refused(
             "no-room", "There is no room left for the files.", "Tell the site's operator; nothing was stored."

@@ -17,11 +17,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from simulator import ScenarioError
 from visualizer.labs.definitions import new_lab, read_scenario, run_again
-from visualizer.live.sockets import may_post
+from visualizer.live.sockets import require_own_origin
 from visualizer.live.wire import Refused, problems_counted
 from visualizer.models import Lab
 from visualizer.pages.views import instant_of, to_page
-from visualizer.questions.questions import NO_STORE, refusal
+from visualizer.questions.answers import NO_STORE, refusal
 from visualizer.tasks import uploads
 from visualizer.tasks.experiments import (
     RUNS_MOST,
@@ -151,9 +151,9 @@ def _confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     @require_http_methods(["GET", "HEAD", "POST"])
     @wraps(view)
     def confirming(request: HttpRequest, **arguments: Any) -> HttpResponse:
-        if request.method == "POST" and not may_post(request):
-            return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
         try:
+            if request.method == "POST":
+                require_own_origin(request)
             return view(request, **arguments)
         except Refused as refused:
             return refusal(refused)

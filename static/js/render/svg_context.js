@@ -2,7 +2,7 @@
  * A 2D context that records what is drawn as SVG: paths, rectangles and texts, which stay texts.
  * A real context keeps the state (colours, fonts, dashes) and measures texts, so that both draw with the same values. Only the calls that the
  * diagrams use are recorded; any other call is an error, so that nothing is silently missing. Transformations are not recorded: a diagram draws
- * in CSS px, and the only one is the device's pixel ratio. `docs/architecture.md` says why this is not a library.
+ * in CSS px, and the only one is the device's pixel ratio. `docs/dependencies.md` says why this is not a library.
  */
 
 const TURN = 2 * Math.PI;
