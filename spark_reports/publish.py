@@ -7,10 +7,13 @@ it may be as large as the trace. On a cluster the executors must be able to writ
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_reports.csv_file import write_csv
 from spark_reports.html.page import page
@@ -37,8 +40,34 @@ def write_small(report: dict[str, Any], folder: Path) -> None:
     (folder / HTML).write_text(page(report), encoding="utf-8")
 
 
-def write_deliveries(table: DataFrame, folder: Path, deliveries: int) -> None:
-    """Write Parquet files of up to `FILE_DELIVERIES` rows, in a folder as Spark writes it."""
+DELIVERIES = {
+    **dict.fromkeys(("run", "seq", "at_us"), "long"),
+    **dict.fromkeys(("subscription", "topic", "cluster", "client", "producer"), "string"),
+    **dict.fromkeys(("sequence_id", "key", "ledger", "entry", "failover_seq"), "long"),
+    **dict.fromkeys(("verdict", "cause"), "string"),
+    "reordered": "boolean",
+    **dict.fromkeys(("ack_seq", "ack_us"), "long"),
+    "ack_cluster": "string",
+    "evidence_seq": "long",
+}
+"""The columns of `deliveries.parquet`, one row per delivery, with their types."""
+
+
+def write_deliveries(tables: Sequence[DataFrame], folder: Path, deliveries: int) -> None:
+    """Write Parquet files of up to `FILE_DELIVERIES` rows, in a folder as Spark writes it.
+
+    Each table has those of the columns that its protocol has; the others are null. Further ones are left out.
+    """
+    table = reduce(DataFrame.unionByName, map(_completed, tables))
     table.coalesce(max(1, -(-deliveries // FILE_DELIVERIES))).write.mode("overwrite").parquet(
         (folder / PARQUET).absolute().as_uri()
+    )
+
+
+def _completed(table: DataFrame) -> DataFrame:
+    return table.select(
+        *(
+            name if name in table.columns else F.lit(None).cast(kind).alias(name)
+            for name, kind in DELIVERIES.items()
+        )
     )

@@ -12,11 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import reduce
 from pathlib import Path
 from typing import Any
-
-from pyspark.sql import DataFrame
 
 from spark_reports import publish
 from spark_reports.progress import Cancelled, Lanes, NullProgress, Step, Watch
@@ -97,7 +94,7 @@ class FailoverReport:
         self.out.mkdir(parents=True, exist_ok=True)
         tables = [part.deliveries() for part in self.parts]
         publish.write_deliveries(
-            reduce(DataFrame.unionByName, [table for table, _count in tables]),
+            [table for table, _count in tables],
             self.out,
             sum(count for _table, count in tables),
         )

@@ -54,24 +54,7 @@ class ServerPart:
             self.runs.append({**run_of(entry, scenario), "servers": servers})
 
     def deliveries(self) -> tuple[DataFrame, int]:
-        names = ("subscription", "topic", "cluster", "client", "producer", "sequence_id", "key", "ledger")
-        missing = F.lit(None).cast("long")
-        frame = self.judged.select(
-            "run",
-            "seq",
-            "at_us",
-            *names,
-            "entry",
-            missing.alias("failover_seq"),
-            "verdict",
-            F.lit(None).cast("string").alias("cause"),
-            F.lit(False).alias("reordered"),
-            missing.alias("ack_seq"),
-            missing.alias("ack_us"),
-            F.lit(None).cast("string").alias("ack_cluster"),
-            missing.alias("evidence_seq"),
-        )
-        return frame, self.delivered
+        return self.judged, self.delivered
 
     def release(self) -> None:
         self.judged.unpersist()

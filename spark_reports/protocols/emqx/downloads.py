@@ -1,11 +1,8 @@
-"""A group's line in figures.csv, and the classified deliveries for deliveries.parquet."""
+"""A group's line in figures.csv and on the terminal."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 CSV_COLUMNS = ("run", "scenario", "seed", "group", "filter")
 """The columns of a file without any group."""
@@ -43,34 +40,3 @@ def _csv_line(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
         **{f"by_cause.{name}": count for name, count in group["by_cause"].items()},
         **{f"handover_us.{name}": us for name, us in group["handover_us"].items()},
     }
-
-
-def delivery_table(judged: DataFrame) -> DataFrame:
-    """The rows of deliveries.parquet, one row per delivery.
-
-    The subscription is the group, the topic its stream, a position is generation and offset. The evidence is
-    the leader's decision.
-    """
-    missing = F.lit(None).cast("long")
-    return judged.select(
-        "run",
-        "seq",
-        "at_us",
-        "subscription",
-        "topic",
-        "cluster",
-        "client",
-        "producer",
-        "sequence_id",
-        missing.alias("key"),
-        "ledger",
-        "entry",
-        missing.alias("failover_seq"),
-        "verdict",
-        "cause",
-        "reordered",
-        "ack_seq",
-        "ack_us",
-        "ack_cluster",
-        F.col("decided_seq").alias("evidence_seq"),
-    )

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame
 from spark_reports import what_if
 from spark_reports.protocols.emqx import groups
 from spark_reports.protocols.emqx.counting import GroupCounting
-from spark_reports.protocols.emqx.downloads import delivery_table
 from spark_reports.read import TraceInput, scenarios_of, trace_rows
 from spark_reports.runs import run_of
 
@@ -51,10 +50,11 @@ class GroupPart:
             self._counting.release()
 
     def deliveries(self) -> tuple[DataFrame, int]:
-        """The classified deliveries and their number."""
+        """The classified deliveries and their number; the evidence is the leader's decision."""
         counting = self.counting
         groups = (group for of_run in counting.groups.values() for group in of_run.values())
-        return delivery_table(counting.judged), sum(group.delivered for group in groups)
+        table = counting.judged.withColumnRenamed("decided_seq", "evidence_seq")
+        return table, sum(group.delivered for group in groups)
 
     def _read(self) -> None:
         self.job.cut_for(self.inputs)

@@ -66,26 +66,11 @@ def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame
         judged.drop("cause", "evidence_seq")
         .join(causes, ["run", "seq"], "left")
         .join(disorder, ["run", "seq"], "left")
-        .select(
-            "run",
-            "seq",
-            "at_us",
-            "subscription",
-            "topic",
-            "cluster",
-            "client",
-            "producer",
-            "sequence_id",
-            "key",
-            ledger.alias("ledger"),
-            (F.col("place") - ledger * LEDGER_STEP).alias("entry"),
-            "failover_seq",
-            "verdict",
-            "cause",
-            F.coalesce("reordered", F.lit(False)).alias("reordered"),
-            "ack_seq",
-            "ack_us",
-            "ack_cluster",
-            "evidence_seq",
+        .withColumns(
+            {
+                "ledger": ledger,
+                "entry": F.col("place") - ledger * LEDGER_STEP,
+                "reordered": F.coalesce("reordered", F.lit(False)),
+            }
         )
     )
