@@ -233,7 +233,25 @@ class Ports:
     peers: Mapping[str, int] = field(default_factory=dict)
 
 
-class Cluster:
+class LabProcess:
+    """What clusters and clients have in common: a process of the Java package `lab` that takes requests."""
+
+    process: JsonProcess
+
+    def request(self, do: str, /, timeout_s: float = 60, **fields: Any) -> Event:
+        """Send a request and return its answer."""
+        return self.process.request(do, timeout_s=timeout_s, **fields)
+
+    def begin(self, do: str, /, **fields: Any) -> Future[Event]:
+        """Send a request and return a future of its answer at once."""
+        return self.process.begin(do, **fields)
+
+    def close(self) -> None:
+        """End the process: a broker and its bookie are closed in order, clients disconnect."""
+        self.process.end()
+
+
+class Cluster(LabProcess):
     """One cluster of one broker and one bookie, in a process that can be killed and started again."""
 
     def __init__(
@@ -324,18 +342,6 @@ class Cluster:
         self._watched = [topic for topic in self._watched if topic not in removed]
         self.request("unwatch", topics=removed)
 
-    def request(self, do: str, /, timeout_s: float = 60, **fields: Any) -> Event:
-        """Send a request of `lab.BrokerProcess` and return its answer."""
-        return self.process.request(do, timeout_s=timeout_s, **fields)
-
-    def begin(self, do: str, /, **fields: Any) -> Future[Event]:
-        """Send a request and return a future of its answer at once."""
-        return self.process.begin(do, **fields)
-
-    def close(self) -> None:
-        """Close broker and bookie in order, and end the process."""
-        self.process.end()
-
     def _receive(self, event: Event) -> None:
         event["cluster"] = self.name
         if self._on_event is None:
@@ -344,7 +350,7 @@ class Cluster:
             self._on_event(event)
 
 
-class Clients:
+class Clients(LabProcess):
     """The process with all producers and consumers; it survives crashes of brokers."""
 
     def __init__(
@@ -359,18 +365,6 @@ class Clients:
         options = (*JAVA_OPTIONS, "-Xmx700m", "-XX:MaxDirectMemorySize=512m")
         command = self._installation.command("lab.ClientProcess", options)
         self.process.start(command, self.folder / "clients.log")
-
-    def request(self, do: str, /, timeout_s: float = 60, **fields: Any) -> Event:
-        """Send a request of `lab.ClientProcess` and return its answer."""
-        return self.process.request(do, timeout_s=timeout_s, **fields)
-
-    def begin(self, do: str, /, **fields: Any) -> Future[Event]:
-        """Send a request and return a future of its answer at once."""
-        return self.process.begin(do, **fields)
-
-    def close(self) -> None:
-        """End the process with all its clients."""
-        self.process.end()
 
 
 NAMES = ("west", "east")
