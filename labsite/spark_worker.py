@@ -26,9 +26,11 @@ import pyarrow.parquet as parquet
 from django.urls import reverse
 
 from labsite.attempts import ExperimentAttempt, StepAttempt, failed, forget_broken_session
-from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
+from simulator import ScenarioError, World, load_scenario_text
 from simulator.experiments import checked_counts, checked_rows, made_again
+from simulator.headless import trace_meta
 from simulator.recordings import RecordingError
+from simulator.runs import Runs, Variant, finished
 from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.audit.errors import AuditError, input_problem
 from spark_reports.audit.job import Audit as AuditJob
@@ -114,21 +116,9 @@ def replay_url_of(report: Report) -> str | None:
 def _replayed(report: Report, attempt: ReportAttempt, path: Path) -> Path:
     """Write the trace of the report's run, as the lab had it, and return its path."""
     scenario = load_scenario_text(report.scenario_text, seed=report.seed)
-    until_us = report.until_us or scenario.until_us
-    world = World(scenario, report.seed)
-    for entry in report.commands:
-        world.schedule_logged(entry)
-    while world.advance(until_us, REPLAY_SLICE_EVENTS):
-        attempt.go_on()
-    meta = {
-        "engine_version": ENGINE_VERSION,
-        "scenario": scenario.canonical_text,
-        "seed": report.seed,
-        "commands": report.commands,
-        "until_us": world.now_us,
-        "reruns": report.reruns,
-    }
-    write_trace(path, world.trace, meta)
+    run = Variant("report", report.title, scenario, report.commands, until_us=report.until_us or None)
+    world = finished(Runs(lambda: REPLAY_SLICE_EVENTS).run(run), attempt.go_on)
+    write_trace(path, world.trace, {**trace_meta(world), "reruns": report.reruns})
     attempt.show_simulators(of_simulator(world))
     return path
 
@@ -263,14 +253,7 @@ def table_of_checks(checked: Sequence[Checked]) -> list[dict[str, Any]]:
 
 def _written(run: World, path: Path) -> Path:
     """Write the trace of a run that ended where its figures are final."""
-    meta = {
-        "engine_version": ENGINE_VERSION,
-        "scenario": run.scenario.canonical_text,
-        "seed": run.seed,
-        "commands": [],
-        "until_us": run.now_us,
-    }
-    write_trace(path, run.trace, meta)
+    write_trace(path, run.trace, trace_meta(run))
     return path
 
 
