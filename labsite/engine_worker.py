@@ -59,7 +59,7 @@ class EngineAttempt(ExperimentAttempt):
 
     def make(self) -> dict[str, Any]:
         """Make the missing runs, then the report."""
-        runs = Runs(self)
+        runs = ExperimentRuns(self)
         runs.make()
         if runs.unfinished:
             raise Cancelled
@@ -76,7 +76,7 @@ class EngineAttempt(ExperimentAttempt):
         return super().refusal(error)
 
 
-class Runs:
+class ExperimentRuns:
     """The runs of one experiment: those that are finished, and those that are made now."""
 
     def __init__(self, attempt: ExperimentAttempt) -> None:
@@ -276,7 +276,7 @@ def _kept(path: Path, name: str) -> dict[int, dict[str, Any]]:
     return found
 
 
-def _report(runs: Runs) -> str:
+def _report(runs: ExperimentRuns) -> str:
     """Write the experiment's report and table; a note if what they need is not installed."""
     attempt = runs.attempt
     if attempt.task.set_up:

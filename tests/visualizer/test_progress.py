@@ -199,7 +199,7 @@ def test_the_runs_of_the_engine_say_which_they_are(settings, tmp_path, monkeypat
     task = experiment()
     Experiment.objects.filter(pk=task.pk).update(text="format: 1\nname: n\nscenario: region-down\nseeds: 2\n")
     row: Attempt[Any] = ExperimentAttempt(Experiment.take(task.pk, 1))
-    runs = engine_worker.Runs(row)
+    runs = engine_worker.ExperimentRuns(row)
     said: list[str] = []
     row.collect = lambda **columns: said.extend(columns[name] for name in columns if name == "message")
     runs._show()

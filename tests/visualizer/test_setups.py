@@ -522,7 +522,7 @@ def test_another_attempt_makes_the_missing_changed_runs_and_recommends_only_then
 ):
     one = asked(client)
     token = json.dumps({"token": one["token"]})
-    shown = engine_worker.Runs._show
+    shown = engine_worker.ExperimentRuns._show
 
     def cancel_after_three(runs: Any) -> None:
         shown(runs)
@@ -531,9 +531,9 @@ def test_another_attempt_makes_the_missing_changed_runs_and_recommends_only_then
             runs.attempt._try_to_write()
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
-    monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
+    monkeypatch.setattr(engine_worker.ExperimentRuns, "_show", cancel_after_three)
     assert engine_worker.EngineAttempt.run(one["id"], 1) == "cancelled"
-    monkeypatch.setattr(engine_worker.Runs, "_show", shown)
+    monkeypatch.setattr(engine_worker.ExperimentRuns, "_show", shown)
     status = client.get(f"{one['url']}status.json").json()
     found = status["results"]["what_if"]
     assert status["finished"] == 2 * RUNS and 3 <= found["finished"] < found["of"]
@@ -580,7 +580,7 @@ def test_cancelling_ends_the_runs_and_another_attempt_makes_the_missing_ones(
     client: Client, site_data: Any, monkeypatch: Any
 ):
     one = asked(client)
-    shown = engine_worker.Runs._show
+    shown = engine_worker.ExperimentRuns._show
 
     def cancel_after_three(runs: Any) -> None:
         shown(runs)
@@ -591,7 +591,7 @@ def test_cancelling_ends_the_runs_and_another_attempt_makes_the_missing_ones(
             runs.attempt._try_to_write()
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
-    monkeypatch.setattr(engine_worker.Runs, "_show", cancel_after_three)
+    monkeypatch.setattr(engine_worker.ExperimentRuns, "_show", cancel_after_three)
     assert engine_worker.EngineAttempt.run(one["id"], 1) == "cancelled"
     assert engine_worker.pool()._engines == [], "its processes were killed"
     monkeypatch.undo()
@@ -607,7 +607,7 @@ def test_a_killed_process_is_reported_and_finished_runs_are_kept(
     client: Client, site_data: Any, monkeypatch: Any
 ):
     one = asked(client)
-    shown = engine_worker.Runs._show
+    shown = engine_worker.ExperimentRuns._show
 
     def kill(runs: Any) -> None:
         shown(runs)
@@ -615,7 +615,7 @@ def test_a_killed_process_is_reported_and_finished_runs_are_kept(
             engine_worker.pool()._engines[0].process.kill()
 
     monkeypatch.setattr(engine_worker, "SHOWN_EVERY_S", 0)
-    monkeypatch.setattr(engine_worker.Runs, "_show", kill)
+    monkeypatch.setattr(engine_worker.ExperimentRuns, "_show", kill)
     assert engine_worker.EngineAttempt.run(one["id"], 1) == "failed"
     status = client.get(f"{one['url']}status.json").json()
     assert "code -9" in status["error"] and "kept" in status["hint"] and status["finished"] >= 2
